@@ -698,6 +698,18 @@ static bool has_begun(const struct whole_run *run)
     return run->result != NULL && run->result->platform != NULL;
 }
 
+/* Units that commands did, also if their output was not written. */
+static double done_units(const struct cleave_execution_result *result)
+{
+    double units = 0;
+
+    if (result->unwritten == 0)
+        return result->input_bytes;
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        units += result->workers[w].units;
+    return units;
+}
+
 static int write_trace(struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -705,7 +717,7 @@ static int write_trace(struct whole_run *run)
     const struct cleave_trace_facts facts = {
         .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
         .failed = result->failed_bytes,
-        .left = result->left_bytes,
+        .left = result->left_bytes - result->unwritten_bytes,
     };
     int status = cv_trace_add_facts(trace, &facts);
 
@@ -716,7 +728,7 @@ static int write_trace(struct whole_run *run)
                                 .trace = trace,
                                 .platform = result->platform,
                                 .policy = cv_run_policy_name(&run->request.policy),
-                                .load = result->input_bytes });
+                                .load = done_units(result) });
     /* The name was checked before the run: its directory was removed since then. */
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
