@@ -246,7 +246,7 @@ remedy() {
 }
 
 @test "options without their argument, and behind the command" {
-    told 2 "--progress: needs an argument: plain" run --progress -i numbers -- wc
+    told 2 "--progress: needs an argument: HOW" run --progress -i numbers -- wc
     told 2 "--workers: needs an argument: N" run -j -i numbers -- wc
     told 2 "'-i numbers' is behind the command, which got it: options of cleave stand before the command" run echo -i numbers
     # The way of GNU parallel.

@@ -175,8 +175,8 @@ lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
         [ ! -s out ]
     done
     [ ! -e ran ]
-    cleave 0 run -i in -- cat
-    [[ $stderr == *"cleave: 0 bytes in "* ]]
+    cleave 0 run --summary -i in -- cat
+    [[ $stderr == *"cleave: 0 B in "* ]]
 }
 
 @test "a missing last newline stays missing" {
@@ -248,8 +248,8 @@ lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
 @test "a summary on standard error, unless --quiet" {
     prepare
     seq 1000 >in
-    cleave 0 run -i in -j 2 -- cat
-    [[ $stderr == "cleave: 3893 bytes in "* ]] || [[ $stderr == "cleave: 3.893k bytes in "* ]]
+    cleave 0 run --summary -i in -j 2 -- cat
+    [[ $stderr == "cleave: 3.9 kB in "* ]]
     [[ $stderr == *" w0 "*" w1 "* ]]
     cleave 0 run -i in -q -- cat
     [ -z "$stderr" ]
@@ -598,7 +598,7 @@ PYTHON
     refuses "--workers: expected a name of 1 to 64 bytes without spaces, got 'a\\x01'" run -i in -j $'a\x01' -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, or success= or done= instead of fail=, got 'later'" run -i in --halt later -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, or success= or done= instead of fail=, got 'now,fail=99999999999999999999'" run -i in --halt now,fail=99999999999999999999 -- cat
-    refuses "--progress: expected plain, got 'x'; on a terminal: --bar" run -i in --progress x -- cat
+    refuses "--progress: expected bar, live, plain or none, got 'x'" run -i in --progress x -- cat
     refuses "--resume and --overwrite need --journal FILE" run -i in --resume -- cat
     refuses "expected --policy or --block, got --policy umr and --block" run -i in --block 1k --policy umr -- cat
     refuses "parameter 'chunk' is given twice" run -i in --block 1k --param chunk=5 -- cat

@@ -77,6 +77,36 @@ draws() {
     done
 }
 
+# in_terminal FILE TERM OPTION... -- a run on a terminal in the background that waits for `go`; FILE is
+# what it draws.
+in_terminal() {
+    local file=$1 term=$2
+    shift 2
+    TERM=$term timeout 200 script -qec "stty cols 100 rows 40; $(printf '%q ' "$CLEAVE" run -j 1 "$@") \
+        'echo written {}; until [ -e go ]; do sleep 0.02; done' ::: 1 2" /dev/null >"$file" 2>&1 3>&- &
+}
+
+@test "a bar is drawn by default after a while, unless it would be in the way" {
+    prepare
+    in_terminal default xterm -o out1
+    in_terminal quiet xterm -q -o out2
+    in_terminal none xterm --progress none -o out3
+    in_terminal dumb dumb -o out4
+    in_terminal outputs xterm --line-buffer
+    # A shell with job control runs it in the background.
+    TERM=xterm timeout 200 script -qec "bash -mc '\"$CLEAVE\" run -o out5 \"until [ -e go ]; do sleep 0.02; done; : {}\" ::: 1 & wait'" /dev/null >back 2>&1 3>&- &
+    for _ in $(seq 3000); do
+        ! grep -qF ' 0 of 2 commands' default || break
+        sleep 0.02
+    done
+    sleep 0.3
+    touch go
+    wait
+    grep -qE '\.  +0%  [0-9.]+s  0 of 2 commands' default
+    run ! grep -F ' busy' quiet none dumb outputs back
+    grep -qF 'written 2' outputs
+}
+
 @test "nothing is drawn where there is no terminal" {
     prepare
     touch go

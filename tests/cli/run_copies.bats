@@ -227,7 +227,7 @@ END
 }
 
 @test "the summary and the report show backups" {
-    "$CLEAVE" run -j 3 -i numbers --block 80k --trace t -- ./filter "$HANGS" 2>errors >out
+    "$CLEAVE" run --summary -j 3 -i numbers --block 80k --trace t -- ./filter "$HANGS" 2>errors >out
     grep -q ', 1 backup' errors
     "$CLEAVE" report t --force -o page.html
     grep -q 'dropped: another worker ran the chunk as well' page.html

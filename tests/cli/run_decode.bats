@@ -173,8 +173,8 @@ blocks() {
         cmp many out
         job -i many.$form --split fixed:3 --decode "$(case $form in bgz) echo bgzf ;; zst) echo zstd ;; *) echo $form ;; esac)" --block 1k -- cat
         cmp many out
-        timeout $LONG "$CLEAVE" run -i many.$form --block 10k -- cat 2>err >/dev/null
-        grep -q '^cleave: 111144 bytes' err
+        timeout $LONG "$CLEAVE" run --summary -i many.$form --block 10k -- cat 2>err >/dev/null
+        grep -q '^cleave: 111.1 kB in' err
         "$CLEAVE" run --dry-run -i many.$form -- cat >plan 2>&1
     done
 }

@@ -168,7 +168,7 @@ END
     has '"predicted_s": null'
     cleave 0 run -i in --dry-run --hosts a,b:2 -- cat
     has "one for each host that does not say its slots; a run asks it for its cores"
-    has "a guess: nothing is known of these workers"
+    has "times     not known"
 }
 
 # begin ARGUMENT... -- such a job in the background; $pid is that of cleave.

@@ -103,7 +103,7 @@ run_alone() {
     [[ "$output" == *"left undone: 2 items (3 to 4), and what was not read of the input"* ]]
     exec 8>&-
     # Nothing at all came.
-    run -0 --separate-stderr timeout $LONG "$CLEAVE" run -a - echo </dev/null 3>&-
+    run -0 --separate-stderr timeout $LONG "$CLEAVE" run --summary -a - echo </dev/null 3>&-
     [ -z "$output" ]
     [[ "$stderr" == *"cleave: 0 commands"* ]]
     [[ "$stderr" != *limit* ]]
@@ -560,7 +560,7 @@ END
     : >done
     : >mended
     echo "two b" >b
-    cleave 0 run -j 1 --journal j --resume -- ./once {} ::: d c b a a
+    cleave 0 run --summary -j 1 --journal j --resume -- ./once {} ::: d c b a a
     [ "$output" = $'one d\none c\ntwo b\none a\none a' ]
     [ "$(sort done)" = $'a\nb\nc\nd' ]
     [[ $stderr == *"1 command from the journal"* ]]

@@ -52,7 +52,7 @@ draws() {
 
 @test "--live without a terminal says so" {
     prepare
-    refuses "--live: standard error is no terminal; --progress plain writes lines for a log" \
+    refuses "--progress live: needs a terminal on standard error that is not dumb; --progress plain writes lines for a log" \
         run --live -i in -- cat
 }
 

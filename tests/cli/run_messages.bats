@@ -107,10 +107,10 @@ stop() {
     [ "$(wc -c <in)" -eq 292 ]
     stop INT
     [ "$status" -eq 130 ]
-    [ "$(cat err)" = "cleave: stopped by SIGINT: 1 chunk done, 147 of 292 bytes. None of it is kept for another run; --journal FILE would have done so" ]
+    [ "$(cat err)" = "cleave: stopped by SIGINT: 1 chunk done, 147 B of 292 B. None of it is kept for another run; --journal FILE would have done so" ]
     stop TERM --journal j
     [ "$status" -eq 143 ]
-    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 of 292 bytes. The journal holds them: the same command with --resume goes on from there" ]
+    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 B of 292 B. The journal holds them: the same command with --resume goes on from there" ]
 }
 
 @test "a signal that whoever started the run ignores does not stop it" {
@@ -150,22 +150,55 @@ stop() {
     silent "go elsewhere"
 }
 
+# in_writes ARGUMENT... -- run cleave with a socket of datagrams as standard error, so that the file
+# writes has a line "LENGTH TEXT" for each write, with its ends of line as |.
+in_writes() {
+    perl -MSocket -e '
+        socketpair my $in, my $out, AF_UNIX, SOCK_DGRAM, 0 or die;
+        my $pid = fork;
+        if (!$pid) { close $in; open STDERR, ">&", $out or die; exec @ARGV or die }
+        close $out;
+        while (1) {
+            vec(my $ready = "", fileno $in, 1) = 1;
+            my $come = select $ready, undef, undef, waitpid($pid, 1) ? 0 : 0.02;
+            next if !$come && $pid && kill 0, $pid;
+            last if !$come;
+            recv $in, my $text, 1 << 20, 0;
+            $text =~ s/\n/|/g;
+            print "$text\n";
+        }' "$CLEAVE" run "$@" >writes
+}
+
+@test "every message is one write, and so is the summary" {
+    prepare
+    in_writes --summary -o out -i in -j 2 --block 146 -- sh -c 'cat; exit 3'
+    [ "$(wc -l <writes)" -ge 3 ]
+    run ! grep -v '|$' writes
+    grep -qE '^cleave: .* 2 failed\|cleave: of the time of 2 workers: [^|]*\|.*\|  w1 [^|]*\|$' writes
+    in_writes --json -i in cat
+    [ "$(grep -c '^{|.*|}|$' writes)" -eq 1 ]
+    in_writes -o out --halt now,fail=1 -j 1 'exit {}' ::: 3 0
+    run ! grep -v '|$' writes
+    grep -qE '^cleave: 1 command in .* 1 failed\|cleave: left undone: 1 item \(2 to 2\)\|$' writes
+}
+
 # --- the summary --------------------------------------------------------------------------
 
 @test "the summary can be read at once" {
     prepare
-    job 0 -i in -j 2 --block 1k -- sh -c 'cat; sleep 0.1'
-    grep -qE '^cleave: 292 bytes in [0-9.]+ s, 1 chunk$' err
+    job 0 --summary -i in -j 2 --block 1k -- sh -c 'cat; sleep 0.1'
+    grep -qE '^cleave: 292 B in [0-9.]+ s, 1 chunk$' err
     grep -qE '^cleave: of the time of 2 workers: work (and starts )?[0-9.]+%, .*waiting [0-9.]+%$' err
     # Slow commands have a speed that is no power of ten.
     grep -qE '^  worker  chunks  bytes +busy +k?B/s  start ms$' err
     run ! grep -qE '[0-9]e[-+][0-9]' err
-    job 0 -i in -j 2 --block 146 -- cat
+    job 0 -v -i in -j 2 --block 146 -- cat
+    grep -q '^cat$' err
     grep -q ', 2 chunks$' err
-    job 0 -i in -j 1 --block 146 --reduce cat -- cat
+    job 0 --summary -i in -j 1 --block 146 --reduce cat -- cat
     grep -q ', 1 fold$' err
     # shellcheck disable=SC2016
-    job 0 -i in -j 1 --block 1k --retries 2 -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
+    job 0 --summary -i in -j 1 --block 1k --retries 2 -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
     grep -q ', 1 retry$' err
     job 1 -q -i in -j 1 --block 1k --halt now,fail=1 -- false
     says "cleave: halted after 1 failed chunk"
@@ -178,24 +211,27 @@ stop() {
     [ "$(wc -l <err)" -eq 1 ]
     job 2 -i in -- no-such-program
     [ "$(wc -l <err)" -eq 1 ]
-    job 0 -i /dev/null -- cat
-    says "cleave: 0 bytes in "
+    job 0 --summary -i /dev/null -- cat
+    says "cleave: 0 B in "
     # Of many workers those that did nothing need no row.
-    job 0 -i in -j 40 --block 1k -- cat
+    job 0 --summary -i in -j 40 --block 1k -- cat
     [ "$(grep -c '^  ' err)" -eq 2 ]
 }
 
-@test "--dry-run says that it guesses, or what it goes by" {
+@test "--dry-run has no times without declared costs" {
     prepare
-    cleave 0 run --dry-run -i in cat
-    has "times     a guess: nothing is known of these workers"
+    cleave 0 run --dry-run -i in -j 2 cat
+    has "chunks    as policy learn decides while it runs"
+    has "times     not known; "
+    lacks makespan
+    [ "${#lines[@]}" -eq 5 ]
     printf 'workers:\n  - {name: a, speed: 1e6, bandwidth: 1e9}\n' >one.yaml
     cleave 0 run --dry-run --hosts one.yaml -i in cat
-    lacks "guess"
+    lacks "not known"
     has "times     by the costs that the platform file declares"
     cleave 0 calibrate -i in -j 2 -o two.yaml -- cat
     cleave 0 run --dry-run --hosts two.yaml -i in cat
-    lacks "guess"
+    lacks "not known"
     has "times     by the costs that 'cleave calibrate' has measured"
 }
 
@@ -206,14 +242,20 @@ stop() {
     [ "${lines[0]}" = "command   sh -c 'cat; :'" ]
     [ "${lines[1]}" = "  b: nice -n 19 sh -c 'cat; :'" ]
     [ "${lines[2]}" = "input     in and 1 more, cut at the records of its format" ]
-    has "  chunk  worker  about bytes  starts s  ends s"
-    [ "$(grep -cE '^ +[1-6]  [ab] +30 ' <<<"$output")" -eq 6 ]
-    has "  and 5 more; all have 2 to 30 bytes"
-    # Few are shown whole.
+    [ "${lines[3]}" = "workers   2" ]
+    [ "${lines[4]}" = "chunks    about 11 of 30 bytes" ]
+    lacks "starts s"
     cleave 0 run --dry-run -i in -j 1 --block 200 --split paragraph -- cat
-    lacks " more"
     has "cut at paragraph"
-    [ "$(grep -cE '^ +[12]  w0 ' <<<"$output")" -eq 2 ]
+    # With declared costs the plan has times; few chunks are all shown.
+    printf 'workers:\n  - {name: a, speed: 1e6, bandwidth: 1e9}\n' >costs.yaml
+    cleave 0 run --dry-run -i in -i more --hosts costs.yaml --block 30 -- cat
+    has "  chunk  worker  about bytes  starts s  ends s"
+    [ "$(grep -cE '^ +[1-6]  a +30 ' <<<"$output")" -eq 6 ]
+    has "  and 5 more; all have 2 to 30 bytes"
+    cleave 0 run --dry-run -i in --hosts costs.yaml --block 200 -- cat
+    lacks " more"
+    [ "$(grep -cE '^ +[12]  a ' <<<"$output")" -eq 2 ]
     # Nothing was made or run.
     cleave 0 run --dry-run -i in -o out -- touch ran
     [ ! -e out ]

@@ -73,7 +73,7 @@ stay_open() {
 reduced() {
     needs "$1"
     # The order matters: partials are put one behind the other, on whatever rank.
-    ranks "$1" 0 -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat -- tr 0-4 A-E
+    ranks "$1" 0 --summary -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat -- tr 0-4 A-E
     same
     [[ $stderr == *" folds"* ]]
     # Several at a time: 72 chunks are folded by fewer calls than two at a time would be.

@@ -93,7 +93,7 @@ equal() {
 }
 
 @test "one output is written as it is, no input gives none" {
-    cleave 0 run -i examples/equal.yaml --block 1M --reduce 'echo reduced' -- wc -l
+    cleave 0 run --summary -i examples/equal.yaml --block 1M --reduce 'echo reduced' -- wc -l
     [ "$output" -eq "$(wc -l <examples/equal.yaml)" ]
     case $stderr in *folds*) return 1 ;; esac
     cleave 0 run -q -i /dev/null --reduce 'echo reduced' -- wc -l
@@ -119,7 +119,7 @@ equal() {
     numbers
     cleave 0 run -q -i "$INPUT" --block 1k --retries 2 -- cat
     equal "$INPUT"
-    cleave 0 run -i "$INPUT" --block 1k --retries 2 -j 2 \
+    cleave 0 run --summary -i "$INPUT" --block 1k --retries 2 -j 2 \
         --reduce "mkdir '$BATS_TEST_TMPDIR/once' 2>&- && exit 1; cat {1} {2}" -- cat
     equal "$INPUT"
     case $stderr in *", 1 retry"*) ;; *) return 1 ;; esac
@@ -131,7 +131,7 @@ equal() {
     cleave 1 run -q -i "$INPUT" --block 150 --journal "$journal" \
         --reduce 'sleep 0.1; exit 1' -- cat
     for reduce in cat 'cat {1} {2}'; do
-        cleave 0 run -i "$INPUT" --block 150 --journal "$journal" --resume \
+        cleave 0 run --summary -i "$INPUT" --block 150 --journal "$journal" --resume \
             --reduce "$reduce" -- cat
         equal "$INPUT"
         case $stderr in *"chunks from the journal"*) ;; *) return 1 ;; esac

@@ -204,10 +204,10 @@ half() {
     # Two chunks are left, as two failing ones are said to be all.
     # shellcheck disable=SC2016
     local command='read -r n; [ "$n" = 1 ] || exit 3; cat'
-    run "$CLEAVE" run -i in -j 1 --block 98 --journal j --retries 1 -- sh -c "$command"
+    run "$CLEAVE" run --summary -i in -j 1 --block 98 --journal j --retries 1 -- sh -c "$command"
     [ "$status" -eq 1 ]
     [[ $output == *"3 chunks, 2 failed"* ]]
-    run "$CLEAVE" run -i in -j 1 --block 98 --journal j --resume --retries 1 -- sh -c "$command"
+    run "$CLEAVE" run --summary -i in -j 1 --block 98 --journal j --resume --retries 1 -- sh -c "$command"
     [ "$status" -eq 1 ]
     [[ $output == *"2 chunks, 1 chunk from the journal, 2 failed"* ]]
     [[ $output != *"all chunks"* ]]
@@ -248,6 +248,6 @@ END
         status=0
         wait $master || status=$?
         [ "$status" -eq 143 ]
-        grep -q 'stopped by SIGTERM: 1 chunk done, 99 of 292 bytes. The journal' err
+        grep -q 'stopped by SIGTERM: 1 chunk done, 99 B of 292 B. The journal' err
     done
 }

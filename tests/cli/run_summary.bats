@@ -36,9 +36,9 @@ holds() {
 @test "a run that was slower than one worker alone says so, and why" {
     prepare
     lines 10 9000 30 20000 10 15000
-    "$CLEAVE" run -i in -j 2 --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
+    "$CLEAVE" run --summary -i in -j 2 --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
     cmp in out
-    grep -qE '^cleave: 44056 bytes in [0-9.]+ s, 6 chunks$' err
+    grep -qE '^cleave: 44\.1 kB in [0-9.]+ s, 6 chunks$' err
     grep -qE '^cleave: of the time of 2 workers: work [0-9.]+%, starts [0-9.]+%, waiting [0-9.]+%$' err
     grep -qE '^cleave: slower than one worker alone, about [0-9.]+ s: starting the command 6 times took [0-9.]+ s in all; larger chunks \(--block SIZE\), ' err
     # Starts are the larger part by far.
@@ -46,11 +46,37 @@ holds() {
     # Larger chunks do not help files that are small.
     mkdir small
     for i in 1 2 3 4 5 6; do echo $i >small/$i; done
-    "$CLEAVE" run -i 'small/*' -j 2 -- sh -c 'sleep 0.2; cat' >out 2>err
+    "$CLEAVE" run --summary -i 'small/*' -j 2 -- sh -c 'sleep 0.2; cat' >out 2>err
     grep -qE "^cleave: slower than one worker alone, about [0-9.]+ s: every file has a command of its own, and starting 6 of them took [0-9.]+ s in all; for small files: 'cat FILE\.\.\. \| cleave run \.\.\.'" err
     # In no time at all it does not matter what it was spent on.
-    seq 100 | "$CLEAVE" run -j 2 -- cat >out 2>err
-    if grep -qE '^cleave: 292 bytes in 0\.0' err; then run ! grep -q 'starting the command' err; fi
+    seq 100 | "$CLEAVE" run --summary -j 2 -- cat >out 2>err
+    if grep -qE '^cleave: 292 B in 0\.0' err; then run ! grep -q 'starting the command' err; fi
+}
+
+@test "the summary is one line with the speed-up, and none for a short run" {
+    prepare
+    seq 100 >in
+    # As long as two chunks of 2 s by one worker.
+    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 2' >out 2>err
+    grep -qE '^cleave: 292 B in [0-9.]+ s on 2 workers, (at most )?[0-9]\.[0-9] times one worker$' err
+    [ "$(wc -l <err)" -eq 1 ]
+    # Slower than one worker; where the time went is in the full summary.
+    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'sleep 0.5; cat' >out 2>err
+    grep -qE '^cleave: 292 B in [0-9.]+ s on 2 workers, ((at most )?[0-9.]+ times one worker|0\.[0-9] times one worker \(--summary: why\))$' err
+    "$CLEAVE" run -q -v 'sleep 0.6; : {}' ::: 1 2>err
+    [ "$(cat err)" = 'sleep 0.6; : 1' ]
+    "$CLEAVE" run -q --summary echo ::: 1 >out 2>err
+    grep -qE '^cleave: of the time of [0-9]+ workers?: ' err
+    # A busy machine may need more than 0.5 s for nothing.
+    for _ in 1 2 3 4 5 6; do
+        "$CLEAVE" run echo ::: 1 >out 2>err
+        [ -s err ] || break
+    done
+    [ ! -s err ]
+    # What failed or is left is reported in any case.
+    "$CLEAVE" run -j 1 --halt now,fail=1 -- 'exit {}' ::: 3 0 2>err || true
+    grep -qE '^cleave: 1 command in [0-9.]+ s on 1 worker, 1 failed$' err
+    grep -qF 'left undone: 1 item (2 to 2)' err
 }
 
 @test "one worker alone would have waited for the input, too" {
@@ -61,7 +87,7 @@ holds() {
     cmp in out
     holds 'input > 0 && alone >= input && first > 0 && alone >= first + work'
     # Little of it, and far longer than commands take to end on a busy machine.
-    { head -n 4000 in && sleep 3; } | "$CLEAVE" run -j 2 -- cat >out 2>err
+    { head -n 4000 in && sleep 3; } | "$CLEAVE" run --summary -j 2 -- cat >out 2>err
     grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long it took until all of the input had come$' err
     for i in 1 2 3; do echo "$i" && sleep 0.4; done | "$CLEAVE" run -j 2 --json -- cat >out 2>err
     seq 3 | cmp - out
@@ -112,7 +138,7 @@ holds() {
     prepare
     seq 100 >in
     # So long that what a busy machine takes to start them is little.
-    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 2' >out 2>err
+    "$CLEAVE" run --summary -i in -j 2 --block 146 -- sh -c 'cat; sleep 2' >out 2>err
     grep -qE '^cleave: one worker alone would have taken (at most )?about [1-9]' err
     run ! grep -q slower err
     # Chunks of one size do not tell what a start takes: that is not shown as nothing.
@@ -121,11 +147,11 @@ holds() {
         grep -qE '^  w0 .* -$' err
     fi
     # One worker cannot gain; a part of a run says nothing of the whole.
-    "$CLEAVE" run -i in -j 1 --block 1k -- sh -c 'cat; sleep 0.2' >out 2>err
+    "$CLEAVE" run --summary -i in -j 1 --block 1k -- sh -c 'cat; sleep 0.2' >out 2>err
     run ! grep -q 'alone' err
-    { sleep 0.3; cat in; } | "$CLEAVE" run -j 1 -- cat >out 2>err # nor be slower, while it waits
+    { sleep 0.3; cat in; } | "$CLEAVE" run --summary -j 1 -- cat >out 2>err # nor be slower, while it waits
     run ! grep -q 'alone' err
-    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 0.2; false' >out 2>err || status=$?
+    "$CLEAVE" run --summary -i in -j 2 --block 146 -- sh -c 'cat; sleep 0.2; false' >out 2>err || status=$?
     run ! grep -q 'alone' err
 }
 
@@ -153,14 +179,14 @@ holds() {
     cleave 0 run -i in -j 1 --json -o out -- sh -c 'sleep 0.3; cat'
     adds_up 1
     awk -v starts="$(number starts_s)" -v each="$(number compute_latency)" 'BEGIN { exit !(starts >= 0.3 && each >= 0.3) }'
-    "$CLEAVE" run -i in -j 1 -- sh -c 'sleep 0.3; cat' >out 2>err
+    "$CLEAVE" run --summary -i in -j 1 -- sh -c 'sleep 0.3; cat' >out 2>err
     grep -qE '^cleave: of the time of 1 worker: work [0-9.]+%, starts [0-9]+%' err
 }
 
 @test "a reduction that costs more than it gains is named" {
     prepare
     seq 100 >in
-    "$CLEAVE" run -i in -j 2 --block 146 --reduce 'sleep 2; cat' -- cat >out 2>err
+    "$CLEAVE" run --summary -i in -j 2 --block 146 --reduce 'sleep 2; cat' -- cat >out 2>err
     grep -qE '^cleave: slower than one worker alone, .*: the command that reduces took [0-9.]+ s in all$' err
     grep -qE ', folds [0-9]+%, ' err
 }
@@ -185,19 +211,19 @@ holds() {
     prepare
     seq 100 >in
     printf 'workers:\n  - {name: a, speed: 1e9, bandwidth: 1e12}\n  - {name: b, speed: 1e9, bandwidth: 1e12}\n' >fast.yaml
-    "$CLEAVE" run -i in --hosts fast.yaml --block 146 -- sh -c 'sleep 0.1; cat' >out 2>err
+    "$CLEAVE" run --summary -i in --hosts fast.yaml --block 146 -- sh -c 'sleep 0.1; cat' >out 2>err
     grep -qE '^cleave: [0-9.e+]+ times as long as predicted: commands took [0-9.e+]+ times as long as the platform file says$' err
     # Less than the file says: 10 s for each start.
     printf 'workers:\n  - {name: a, slots: 1, speed: 1e9, compute_latency: 10s, bandwidth: 1e9}\n' >slow.yaml
-    "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- cat >out 2>err
-    grep -qE '^cleave: 292 bytes in [0-9.]+ s, 1 chunk, [0-9.]+ s to connect and [0-9.]+ s from then on, predicted 10\.[0-9]{3} s$' err
+    "$CLEAVE" run --summary -i in --hosts slow.yaml --block 1k -- cat >out 2>err
+    grep -qE '^cleave: 292 B in [0-9.]+ s, 1 chunk, [0-9.]+ s to connect and [0-9.]+ s from then on, predicted 10\.[0-9]{3} s$' err
     grep -qE '^cleave: [0-9]+% less than predicted: commands took [0-9]+% less than the platform file says(, links .*)?$' err
     # It contains the time to connect.
     cleave 0 run -i in --hosts slow.yaml --block 1k --json -o out -- cat
     awk -v predicted="$(number predicted_s)" -v connecting="$(number connecting_s)" \
         'BEGIN { exit !(predicted - connecting > 9.999 && predicted - connecting < 10.001 && connecting > 0) }'
     # Of what failed nothing was predicted.
-    "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- false >out 2>err || status=$?
+    "$CLEAVE" run --summary -i in --hosts slow.yaml --block 1k -- false >out 2>err || status=$?
     run ! grep -q 'than predicted' err
 }
 

@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/write_all.h"
 
 void cv_guard_streams(void)
 {
@@ -65,14 +66,20 @@ void cv_print_line(const char *text)
         cv_text_add(&line, "%s", piece);
     }
     cv_text_add(&line, "\n");
-    fflush(stdout);
-    /* One write: commands use standard error as well. */
-    if (!line.failed)
-        (void)!write(STDERR_FILENO, line.bytes, line.length);
-    else
-        fprintf(stderr, "cleave: out of memory for a message\n");
+    cv_print_raw(&line);
     cv_text_done(&named);
-    cv_text_done(&line);
+}
+
+/* One write: commands use standard error as well. */
+void cv_print_raw(struct cv_text *text)
+{
+    static const char none[] = "cleave: out of memory for a message\n";
+    const bool failed = text->failed;
+
+    fflush(stdout);
+    (void)cv_write_all(STDERR_FILENO, failed ? none : text->bytes,
+                       failed ? sizeof none - 1 : text->length);
+    cv_text_done(text);
 }
 
 int cv_print_error(int status, const char *format, ...)
@@ -298,8 +305,8 @@ struct cv_screen cv_screen_of(int fd)
     (void)ioctl(fd, TIOCGWINSZ, &size);
     screen.width = size.ws_col > 0 ? size.ws_col : usual_width();
     screen.height = size.ws_row > 0 ? size.ws_row : 24;
-    screen.colour = isatty(fd) && (no_colour == NULL || no_colour[0] == '\0') &&
-                    terminal != NULL && strcmp(terminal, "dumb") != 0;
+    screen.moves = isatty(fd) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    screen.colour = screen.moves && (no_colour == NULL || no_colour[0] == '\0');
     return screen;
 }
 
@@ -404,7 +411,7 @@ void cv_progress_init(struct cv_progress *progress, const char *what, uint64_t t
 {
     *progress = (struct cv_progress){ .what = what,
                                       .total = total,
-                                      .on = isatty(STDERR_FILENO) != 0 };
+                                      .on = cv_screen_of(STDERR_FILENO).moves };
 }
 
 void cv_progress_show(void *context, uint64_t done)

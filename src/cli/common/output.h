@@ -66,6 +66,8 @@ const char *cv_fields_text(const char *text, struct cv_arena *arena);
 /* Print "cleave: TEXT" on stderr in one line. Control bytes of names are shown as
  * \xNN, and fields of the library as options. */
 void cv_print_line(const char *text);
+/* Write a text, as it is, to stderr by one write(2), and release it. */
+void cv_print_raw(struct cv_text *text);
 /* Returns `status`. */
 int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
 /* Print why a command line or its files are refused; returns CV_EXIT_USAGE. */
@@ -140,7 +142,8 @@ struct cv_screen {
     unsigned width;  /* columns                                        */
     unsigned height; /* lines; 24 by default */
     bool utf8;       /* by the locale                                  */
-    bool colour;     /* a terminal, and NO_COLOR is unset or empty     */
+    bool moves;      /* a terminal whose lines can be replaced; TERM=dumb cannot */
+    bool colour;     /* ... and NO_COLOR is unset or empty     */
 };
 
 struct cv_screen cv_screen_facts(void);
@@ -171,7 +174,7 @@ struct cv_progress {
     const char *what; /* borrowed: shown before the bar           */
     uint64_t total;
     unsigned shown; /* percent shown last                       */
-    bool on;        /* stderr is a terminal                     */
+    bool on;        /* stderr is a terminal that can redraw     */
     bool drawn;
 };
 

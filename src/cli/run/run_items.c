@@ -298,7 +298,6 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     enum cleave_status status;
 
     CV_DO(check_values(values));
-    out->verbose = values->verbose != 0;
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
@@ -342,12 +341,13 @@ static void write_line(const struct cv_run_items *items, uint64_t first, uint64_
     struct cv_text line = { NULL, 0, 0, false };
     struct cleave_error ignored;
 
-    if (items->verbose &&
+    if (items->shown != NULL &&
         cv_item_commands_run_line(&items->commands, first, count, slot, &line,
                                   &ignored) == CLEAVE_OK &&
         line.bytes != NULL) {
         cv_text_add(&line, "\n");
-        fwrite(line.bytes, 1, line.length, stderr);
+        cv_run_progress_end(items->shown);
+        cv_print_raw(&line);
     }
     cv_text_done(&line);
 }

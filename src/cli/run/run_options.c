@@ -15,6 +15,11 @@ const struct cv_run_options cv_run_presets = { .memory = 256e6,
                                                .max_replace_args = CV_ARGS_ONE,
                                                .grace_s = CLEAVE_HOST_NOTICE_S };
 
+static void progress_words(struct cv_text *out)
+{
+    cv_text_add(out, "bar live plain none");
+}
+
 /* clang-format off */
 static const struct cv_option input_options[] = {
     CV_OPTION('i', "--input", REPEAT, "FILE", inputs,
@@ -366,22 +371,23 @@ static const struct cv_option report_options[] = {
         "--resume, lines are added to those there are.", .file = CV_FILE_WRITTEN),
     CV_FLAG('v', "--verbose", 1, verbose,
         "Write each command line to standard error when it begins; of chunks, the command "
-        "once."),
+        "once. At the end, write the summary in full."),
+    CV_FLAG(0, "--summary", 1, summary,
+        "Write the summary in full: where the time went, and a row for each worker. "
+        "Default: one line, if the run took 0.5 s or failed."),
     CV_FLAG(0, "--dry-run", 1, dry_run,
-        "Only show the command and the plan: chunks, finish time and bound, by what the "
-        "platform file says of the workers (without --hosts a guess)."),
-    CV_FLAG(0, "--bar", 1, bar,
-        "Draw a bar on standard error, if that is a terminal: how much commands have "
-        "read, and how long the rest will take."),
-    CV_FLAG(0, "--live", 1, live,
-        "Draw the bar and below it what every worker does: chunks, bytes and rate so "
-        "far, and why it waits if it does. Needs a terminal on standard error."),
+        "Only show the command, the input and the workers; with a platform file (--hosts) "
+        "also the plan for its costs: chunks, finish time and bound."),
+    CV_OPTION(0, "--progress", TEXT, "HOW", progress,
+        "bar: draw a bar on standard error, if that is a terminal: how much commands have "
+        "read, and how long the rest will take. live: also a line for each worker; needs a "
+        "terminal. plain: write a line every ten seconds, for logs. none. Default: a bar "
+        "after 2 s, until outputs appear on the same terminal; none with -q. --bar and "
+        "--live are short for the first two.", .add_words = progress_words),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,
         "Show the page of cleave report while it runs, to browsers of this machine: it "
         "keeps itself new. Port 0 takes one that is free. From another machine: ssh -L "
         "PORT:127.0.0.1:PORT HOST."),
-    CV_OPTION(0, "--progress", TEXT, "plain", progress,
-        "Write a line about the progress now and then, for logs."),
     CV_OPTION(0, "--trace", TEXT, "FILE", trace,
         "Write every event and order to this file, as JSON lines. "
         CV_TRACE_FORMATS_HELP, .file = CV_FILE_WRITTEN),
@@ -389,7 +395,7 @@ static const struct cv_option report_options[] = {
         "Write the summary as JSON: to standard output where --output sends the outputs "
         "elsewhere, else to standard error."),
     CV_FLAG('q', "--quiet", 1, quiet,
-        "Write no summary. With --json: that, and nothing else."),
+        "Write no summary, notes or bar. With --json or --summary: that, and nothing else."),
 };
 
 static const struct cv_option check_options[] = {

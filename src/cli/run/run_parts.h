@@ -43,8 +43,8 @@ struct cv_run_options {
     double max_record;
     double sample; /* of check */
     uint64_t records;
-    int no_header, recursive, unordered, resume, overwrite, json, quiet, bar, live,
-        dry_run, verbose, pipepart;
+    int no_header, recursive, unordered, resume, overwrite, json, quiet, summary, dry_run,
+        verbose, pipepart;
 };
 
 extern const struct cv_run_options cv_run_presets, cv_check_presets;
@@ -214,7 +214,9 @@ struct cv_run_items {
     struct cv_item_template place; /* --results with places in it */
     const char *results;           /* folder; NULL: none */
     const char *folder;            /* of files that --files makes; NULL: none */
-    bool tags, names_files, in_place, verbose;
+    bool tags, names_files, in_place;
+    struct cv_run_report
+        *shown; /* --verbose: what draws there; NULL: no lines are shown */
     struct cv_result_names result_names; /* names of files of --results */
     struct cv_run_rows rows;             /* --results FILE.csv */
     const char *rows_file;               /* where they go; NULL: there are none */
@@ -299,9 +301,19 @@ void cv_run_mistakes_form(const struct cv_call *call);
 
 /* --- progress and summary (run_report.c) -------------------------------------------------- */
 
+/* --progress */
+enum cv_progress_how {
+    CV_PROGRESS_BAR,
+    CV_PROGRESS_LIVE,
+    CV_PROGRESS_PLAIN,
+    CV_PROGRESS_NONE
+};
+
 struct cv_run_report {
     struct cv_job_log log;
-    bool bar, live, plain, drawn;
+    int how;      /* of enum cv_progress_how */
+    bool unasked; /* --progress was not given: a bar must not be in the way */
+    bool drawn;
     unsigned below;        /* rows drawn below the bar */
     bool result_on_stdout; /* the summary must not be between outputs */
     double shown_s;        /* when the progress was shown last */
@@ -323,7 +335,7 @@ struct cv_run_report {
     struct cv_worker_list again; /* hosts that were read again; its platform is owned */
 };
 
-/* The borrowed members are set. */
+/* The borrowed members are set. Returns an exit status. */
 int cv_run_report_open(struct cv_run_report *report);
 
 /* Callbacks of struct cleave_execution, with the report as context. */
@@ -332,8 +344,10 @@ void cv_run_progress(void *context, const struct cleave_progress *progress);
 void cv_run_note(void *context, const char *text);
 enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
                                      struct cleave_error *err);
-/* Remove the bar from the screen. */
+/* Remove the bar from the screen. `context` may be NULL. */
 void cv_run_progress_end(void *context);
+/* The same before outputs are written there; a bar that was not asked for is not drawn again. */
+void cv_run_progress_give_way(void *context);
 /* Show the end on the page of --serve; `result` may be NULL. */
 void cv_run_page_end(struct cv_run_report *report,
                      const struct cleave_execution_result *result, int status);

@@ -14,24 +14,45 @@
 #include "run/common/command.h"
 #include "run/common/machine.h"
 
-/* Seconds between lines of plain progress, and between updates of the bar. */
-static const double PLAIN_S = 10, BAR_S = 0.2;
+/* Seconds between lines of plain progress and between updates of the bar, and before a bar that was
+ * not asked for. */
+static const double PLAIN_S = 10, BAR_S = 0.2, FIRST_S = 2;
 
 enum {
     LEAST_BAR = 8,   /* columns */
     FACTS_WIDE = 70, /* usual width of the facts next to the bar */
 };
 
+static int choose_progress(struct cv_run_report *report)
+{
+    static const char *const words[] = { [CV_PROGRESS_BAR] = "bar",
+                                         [CV_PROGRESS_LIVE] = "live",
+                                         [CV_PROGRESS_PLAIN] = "plain",
+                                         [CV_PROGRESS_NONE] = "none" };
+    const bool terminal = cv_screen_of(STDERR_FILENO).moves;
+    const char *how = report->options->progress;
+
+    report->unasked = how == NULL;
+    report->how = report->options->quiet ? CV_PROGRESS_NONE : CV_PROGRESS_BAR;
+    if (how != NULL)
+        CV_DO(cv_word_read("--progress", how, words, 4, &report->how));
+    if (report->how == CV_PROGRESS_LIVE && !terminal)
+        return cv_refuse(
+            "--progress live: needs a terminal on standard error that is not "
+            "dumb; --progress plain writes lines for a log");
+    if (report->how == CV_PROGRESS_BAR && !terminal)
+        report->how = CV_PROGRESS_NONE;
+    return CV_EXIT_DONE;
+}
+
 int cv_run_report_open(struct cv_run_report *report)
 {
     const struct cv_run_options *values = report->options;
 
-    report->bar = values->bar && isatty(STDERR_FILENO);
-    report->live = values->live && isatty(STDERR_FILENO);
-    report->plain = values->progress != NULL;
     report->facts_wide = FACTS_WIDE;
     report->predicted_s = NAN;
     cv_eta_init(&report->pace, 0);
+    CV_DO(choose_progress(report));
     return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog,
                            values->resume != 0);
 }
@@ -68,7 +89,7 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
     const bool known = isfinite(progress->total);
 
     add_time(text, progress->elapsed_s);
-    if (known && done >= progress->total) {
+    if (known && progress->done + progress->read >= progress->total) {
         cv_text_add(text, items ? ", all are begun" : ", all is read");
     } else if (known && !isnan(left_s)) {
         cv_text_add(text, ", ");
@@ -103,25 +124,24 @@ static void draw_bar(struct cv_run_report *report, double part, const char *fact
     struct cv_text text = { NULL, 0, 0, false };
 
     report->facts_wide = parallel > report->facts_wide ? parallel : report->facts_wide;
+    cv_text_add(&text, "\r");
     if (!isnan(part) && room >= report->facts_wide + LEAST_BAR)
         cv_bar_add(&text, part, (unsigned)(room - report->facts_wide), screen.utf8);
     if (!isnan(part))
         cv_text_add(&text, " %3.0f%%  ", floor(100 * part));
     cv_text_add(&text, "%s", facts);
     if (!text.failed && parallel > room) /* ASCII, there is no bar */
-        text.bytes[room] = '\0';
-    if (report->live) {
-        cv_text_add(&text, "\033[K");
+        text.bytes[text.length = 1 + room] = '\0';
+    cv_text_add(&text, "\033[K");
+    if (report->how == CV_PROGRESS_LIVE) {
         report->below = cv_run_live_rows(progress, report->items != NULL,
                                          screen.height - 1, (unsigned)room, &text);
         cv_text_add(&text, "\033[J");
         if (report->below > 0)
             cv_text_add(&text, "\033[%uA", report->below);
+        cv_text_add(&text, "\r");
     }
-    if (!text.failed)
-        fprintf(stderr, "\r%s%s", text.bytes, report->live ? "\r" : "\033[K");
-    fflush(stderr);
-    cv_text_done(&text);
+    cv_print_raw(&text);
     report->drawn = true;
 }
 
@@ -157,16 +177,28 @@ void cv_run_page_end(struct cv_run_report *report,
     cv_text_done(&text);
 }
 
+/* Whether a terminal on stderr does not belong to other programs now: this one is not in the
+ * background. */
+static bool is_in_front(void)
+{
+    const pid_t front = tcgetpgrp(STDERR_FILENO);
+
+    return front <= 0 || front == getpgrp();
+}
+
 void cv_run_progress(void *context, const struct cleave_progress *progress)
 {
     struct cv_run_report *report = context;
     const bool known = isfinite(progress->total) && progress->total > 0;
-    const double pause_s = report->plain ? PLAIN_S : BAR_S;
+    const bool plain = report->how == CV_PROGRESS_PLAIN;
+    const double next_s = report->shown_s + (plain ? PLAIN_S : BAR_S);
     struct cv_text text = { NULL, 0, 0, false };
     double part = NAN, left_s = NAN;
 
-    /* A retried chunk is read again; the bar never goes back. */
-    report->done = fmax(report->done, progress->done + progress->read);
+    /* A retried chunk is read again; the bar never goes back. An item that has begun is not
+     * done. */
+    report->done =
+        fmax(report->done, progress->done + (report->items == NULL ? progress->read : 0));
     if (known) {
         report->done = fmin(report->done, progress->total);
         left_s = cv_eta_left(&report->pace, progress->elapsed_s, report->done,
@@ -177,30 +209,41 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     }
     if (report->page.http != NULL)
         show_page(report, progress, part, left_s);
-    if (progress->elapsed_s < report->shown_s + pause_s ||
-        !(report->bar || report->live || report->plain))
+    if (report->how == CV_PROGRESS_NONE || progress->elapsed_s < next_s ||
+        (report->unasked && (progress->elapsed_s < FIRST_S || !is_in_front())))
         return;
     report->shown_s = progress->elapsed_s;
     add_facts(&text, progress, report->done, left_s, report->items != NULL);
     if (text.failed)
         return;
-    if (!report->plain)
+    if (!plain)
         draw_bar(report, part, text.bytes, progress);
     else if (isnan(part))
-        fprintf(stderr, "cleave: %s\n", text.bytes);
+        cv_print_note("%s", text.bytes);
     else
-        fprintf(stderr, "cleave: %3.0f%%  %s\n", floor(100 * part), text.bytes);
+        cv_print_note("%3.0f%%  %s", floor(100 * part), text.bytes);
     cv_text_done(&text);
 }
 
 void cv_run_progress_end(void *context)
 {
     struct cv_run_report *report = context;
+    struct cv_text text = { NULL, 0, 0, false };
 
-    if (report->drawn)
-        fprintf(stderr, report->live ? "\r\033[J" : "\r\033[K");
-    fflush(stderr);
+    if (report == NULL || !report->drawn)
+        return;
+    cv_text_add(&text, report->how == CV_PROGRESS_LIVE ? "\r\033[J" : "\r\033[K");
+    cv_print_raw(&text);
     report->drawn = false;
+}
+
+void cv_run_progress_give_way(void *context)
+{
+    struct cv_run_report *report = context;
+
+    cv_run_progress_end(report);
+    if (report->unasked)
+        report->how = CV_PROGRESS_NONE;
 }
 
 void cv_run_note(void *context, const char *text)
@@ -302,11 +345,17 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     }
     cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
                 CV_COUNTED(done, items ? "command" : "chunk"));
-    if (!items)
-        cv_text_add(&line, ", %s", CV_SHOW_UNITS(ended - result->failed_bytes));
-    if (!result->left_unread)
-        cv_text_add(&line, " of %s", CV_SHOW_UNITS(total));
-    cv_text_add(&line, "%s", items ? "" : " bytes");
+    if (!items) {
+        cv_text_add(&line, ", ");
+        cv_run_add_bytes(&line, ended - result->failed_bytes);
+    }
+    if (!result->left_unread) {
+        cv_text_add(&line, " of ");
+        if (items)
+            cv_text_add(&line, "%.0f", total);
+        else
+            cv_run_add_bytes(&line, total);
+    }
     if (!kept && result->unwritten > 0)
         cv_text_add(&line, "; the output of %s more was not written",
                     CV_COUNTED(result->unwritten, items ? "command" : "chunk"));
@@ -372,19 +421,19 @@ static void compare_costs(const struct cleave_execution_result *result,
         said_sent_s > 0 && all_sent_s > NEAR * all_busy_s ? sent_s / said_sent_s - 1 : 0;
 }
 
-static void put_over(double over, const char *than)
+static void put_over(double over, const char *than, struct cv_text *out)
 {
     if (over > 1)
-        fprintf(stderr, "%.3g times as long as %s", over + 1, than);
+        cv_text_add(out, "%.3g times as long as %s", over + 1, than);
     else
-        fprintf(stderr, "%.0f%% %s than %s", 100 * fabs(over),
-                over > 0 ? "longer" : "less", than);
+        cv_text_add(out, "%.0f%% %s than %s", 100 * fabs(over),
+                    over > 0 ? "longer" : "less", than);
 }
 
-static void put_cost(const char *name, double over)
+static void put_cost(const char *name, double over, struct cv_text *out)
 {
-    fprintf(stderr, "%s took ", name);
-    put_over(over, "the platform file says");
+    cv_text_add(out, "%s took ", name);
+    put_over(over, "the platform file says", out);
 }
 
 static bool explains(double cost, double over)
@@ -394,7 +443,7 @@ static bool explains(double cost, double over)
 
 /* Why a prediction was wrong: the costs, or the way the work was shared out. */
 static void run_predicted_text(const struct cleave_execution_result *result,
-                               const struct cv_run_report *report)
+                               const struct cv_run_report *report, struct cv_text *out)
 {
     const double over = result->seconds / report->predicted_s - 1;
     double commands, links;
@@ -405,20 +454,20 @@ static void run_predicted_text(const struct cleave_execution_result *result,
     compare_costs(result, report->workers->platform, &commands, &links);
     commands = explains(commands, over) ? commands : 0;
     links = explains(links, over) ? links : 0;
-    fprintf(stderr, "cleave: ");
-    put_over(over, "predicted");
-    fprintf(stderr, ": ");
+    cv_text_add(out, "cleave: ");
+    put_over(over, "predicted", out);
+    cv_text_add(out, ": ");
     if (commands != 0)
-        put_cost("commands", commands);
+        put_cost("commands", commands, out);
     if (commands != 0 && links != 0)
-        fprintf(stderr, ", ");
+        cv_text_add(out, ", ");
     if (links != 0)
-        put_cost("links", links);
+        put_cost("links", links, out);
     if (commands == 0 && links == 0)
-        fprintf(stderr,
-                "not for the costs in the platform file, but because the input was "
-                "shared out in another way than planned");
-    fprintf(stderr, "\n");
+        cv_text_add(out,
+                    "not for the costs in the platform file, but because the input was "
+                    "shared out in another way than planned");
+    cv_text_add(out, "\n");
 }
 
 /* Factor over an estimate that is worth a line. */
@@ -453,17 +502,37 @@ static void put_texts(struct cv_json *json, const char *name, const char *const 
     cv_json_end(json);
 }
 
-static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
-                      double predicted_s)
+/* How many times as fast as one worker alone; NAN: not known. The time of one worker is an upper
+ * limit if there are more workers than cores or starts are not known. */
+static double run_speed_up(const struct cleave_execution_result *result,
+                           const struct cv_run_report *report, bool *at_most)
 {
-    cv_fields(json,
-              "elapsed_s %g, connecting_s %g, makespan_s %g, predicted_s %g, bound_s %g, "
-              "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, work_s %g, "
-              "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
-              result->seconds, result->connect_s, run_makespan(result), predicted_s,
-              result->bound_s, result->input_s, result->input_first_s, result->blocked_s,
-              result->alone_s, result->work_s, result->starts_s, result->folds_s,
-              result->waiting_s, result->master_s, result->port_s);
+    uint32_t here = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        here += !result->workers[w].remote;
+    *at_most = isnan(result->starts_s) || here > (uint32_t)cv_usable_cores();
+    /* The wait for a list that arrives during the run is not known. */
+    return result->failed > 0 || result->left_bytes > 0 || result->left_unread ||
+                   result->resumed > 0 || result->there <= 1 ||
+                   (report->items != NULL && report->items->stream != NULL)
+               ? NAN
+               : result->alone_s / result->seconds;
+}
+
+static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
+                      const struct cv_run_report *report)
+{
+    cv_fields(
+        json,
+        "elapsed_s %g, connecting_s %g, makespan_s %g, predicted_s %g, bound_s %g, "
+        "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, speed_up %g, work_s %g, "
+        "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
+        result->seconds, result->connect_s, run_makespan(result), report->predicted_s,
+        result->bound_s, result->input_s, result->input_first_s, result->blocked_s,
+        result->alone_s, run_speed_up(result, report, &(bool){ false }), result->work_s,
+        result->starts_s, result->folds_s, result->waiting_s, result->master_s,
+        result->port_s);
 }
 
 static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
@@ -500,7 +569,7 @@ static void put_leaders(struct cv_json *json, const struct cv_worker_list *worke
     cv_json_end(json);
 }
 
-static void leaders_text(const struct cv_worker_list *workers)
+static void leaders_text(const struct cv_worker_list *workers, struct cv_text *out)
 {
     enum { SHOWN = 8 };
 
@@ -509,13 +578,13 @@ static void leaders_text(const struct cv_worker_list *workers)
 
         if (!workers->hosts[i].leads)
             continue;
-        fprintf(stderr, "cleave: %s leads", workers->hosts[i].name);
+        cv_text_add(out, "cleave: %s leads", workers->hosts[i].name);
         for (; workers->behind[i][n] != NULL; n++)
             if (n < SHOWN)
-                fprintf(stderr, "%s %s", n > 0 ? "," : "", workers->behind[i][n]);
+                cv_text_add(out, "%s %s", n > 0 ? "," : "", workers->behind[i][n]);
         if (n > SHOWN)
-            fprintf(stderr, " and %zu more", n - SHOWN);
-        fputs("; what it did is theirs and its own\n", stderr);
+            cv_text_add(out, " and %zu more", n - SHOWN);
+        cv_text_add(out, "; what it did is theirs and its own\n");
     }
 }
 
@@ -534,7 +603,7 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_fields(&json, "input_bytes %g, output_bytes %g, sent_bytes %g, chunks %llu",
               report->items == NULL ? result->input_bytes : NAN, result->output_bytes,
               result->sent_bytes, (unsigned long long)result->chunks);
-    put_times(&json, result, report->predicted_s);
+    put_times(&json, result, report);
     cv_fields(&json,
               "retries %llu, failed_chunks %llu, parted %llu, resumed %llu, "
               "resumed_bytes %g, folds %llu, lost %llu, backups %llu",
@@ -572,11 +641,26 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_json_end(&json);
     cv_json_end(&json);
     cv_json_close(&json);
-    fflush(file);
+}
+
+/* Standard error gets all of it by one write(2). */
+static void summary_json_stderr(const struct cleave_execution_result *result,
+                                const struct cv_run_report *report, int exit_status)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    FILE *file = open_memstream(&text.bytes, &text.length);
+
+    text.failed = file == NULL;
+    if (file != NULL) {
+        summary_json(result, report, exit_status, file);
+        text.failed = fclose(file) != 0;
+    }
+    cv_print_raw(&text);
 }
 
 /* The input that is neither done nor failed. */
-static void left_text(const struct cleave_execution_result *result, bool items)
+static void left_text(const struct cleave_execution_result *result, bool items,
+                      struct cv_text *out)
 {
     enum { SHOWN = 5 };
     const size_t shown = result->nleft_ranges < SHOWN ? result->nleft_ranges : SHOWN;
@@ -584,70 +668,113 @@ static void left_text(const struct cleave_execution_result *result, bool items)
     if (result->nleft_ranges == 0 && !result->left_unread)
         return;
     if (items)
-        fprintf(stderr, "cleave: left undone: %s",
-                CV_COUNTED((uint64_t)result->left_bytes, "item"));
+        cv_text_add(out, "cleave: left undone: %s",
+                    CV_COUNTED((uint64_t)result->left_bytes, "item"));
     else
-        fprintf(stderr, "cleave: left undone: %.0f bytes", result->left_bytes);
+        cv_text_add(out, "cleave: left undone: %.0f bytes", result->left_bytes);
     for (size_t i = 0; i < shown; i++)
-        fprintf(stderr, "%s%s%s%llu to %llu", i == 0 ? " (" : ", ",
-                items ? "" : result->left_ranges[i].input, items ? "" : ": ",
-                (unsigned long long)result->left_ranges[i].begin + items,
-                (unsigned long long)result->left_ranges[i].end);
+        cv_text_add(out, "%s%s%s%llu to %llu", i == 0 ? " (" : ", ",
+                    items ? "" : result->left_ranges[i].input, items ? "" : ": ",
+                    (unsigned long long)result->left_ranges[i].begin + items,
+                    (unsigned long long)result->left_ranges[i].end);
     if (result->nleft_ranges > shown)
-        fprintf(stderr, ", and %zu ranges more", result->nleft_ranges - shown);
-    fprintf(stderr, "%s%s\n", shown > 0 ? ")" : "",
-            result->left_unread ? ", and what was not read of the input" : "");
+        cv_text_add(out, ", and %zu ranges more", result->nleft_ranges - shown);
+    cv_text_add(out, "%s%s\n", shown > 0 ? ")" : "",
+                result->left_unread ? ", and what was not read of the input" : "");
     if (result->cut_bytes > 0)
-        fprintf(stderr,
-                "cleave: the last %.0f bytes of the output belong to a %s that is left\n",
-                result->cut_bytes, items ? "command" : "chunk");
+        cv_text_add(out,
+                    "cleave: the last %.0f bytes of the output belong to a %s that is left\n",
+                    result->cut_bytes, items ? "command" : "chunk");
 }
 
-static void head_text(const struct cleave_execution_result *result, double predicted_s,
-                      bool items)
+/* What one worker would have waited for as well; NULL: for nothing. */
+static const char *common_wait(const struct cleave_execution_result *result)
 {
+    if (result->alone_s > fmax(result->input_s, result->blocked_s))
+        return NULL;
+    return result->input_s >= result->blocked_s
+               ? "it took until all of the input had come"
+               : "the output waited for its reader";
+}
+
+static void gain_text(const struct cleave_execution_result *result,
+                      const struct cv_run_report *report, struct cv_text *out)
+{
+    bool at_most;
+    const double times = run_speed_up(result, report, &at_most);
+
+    if (isnan(times))
+        return;
+    if (result->seconds <= SURELY * result->alone_s && common_wait(result) != NULL) {
+        cv_text_add(out, ", as one worker: %s", common_wait(result));
+        return;
+    }
+    cv_text_add(out, ", %s%.*f times one worker", at_most && times > 1 ? "at most " : "",
+                times < 10 ? 1 : 0, times);
+    if (times < 1 / SURELY)
+        cv_text_add(out, " (--summary: why)");
+}
+
+static void head_text(const struct cleave_execution_result *result,
+                      const struct cv_run_report *report, bool full, struct cv_text *out)
+{
+    const bool items = report->items != NULL;
+
+    cv_text_add(out, "cleave: ");
     if (items)
-        fprintf(stderr, "cleave: %s in %.3f s", CV_COUNTED(result->chunks, "command"),
-                result->seconds);
+        cv_text_add(out, "%s", CV_COUNTED(result->chunks, "command"));
     else
-        fprintf(stderr, "cleave: %s byte%s in %.3f s, %s",
-                CV_SHOW_UNITS(result->input_bytes), result->input_bytes == 1 ? "" : "s",
-                result->seconds, CV_COUNTED(result->chunks, "chunk"));
-    if (result->connect_s > 0)
-        fprintf(stderr, ", %.3f s to connect and %.3f s from then on", result->connect_s,
-                run_makespan(result));
-    if (isfinite(predicted_s))
-        fprintf(stderr, ", predicted %.3f s", predicted_s);
-    if (result->folds > 0)
-        fprintf(stderr, ", %s", CV_COUNTED(result->folds, "fold"));
+        cv_run_add_bytes(out, result->input_bytes);
+    cv_text_add(out, " in ");
+    if (full || result->seconds < 60)
+        cv_text_add(out, "%.*f s",
+                    full                   ? 3
+                    : result->seconds < 10 ? 2
+                                           : 1,
+                    result->seconds);
+    else
+        add_time(out, result->seconds);
+    if (!full && result->chunks > 0)
+        cv_text_add(out, " on %s", CV_COUNTED(result->there, "worker"));
+    if (full && !items)
+        cv_text_add(out, ", %s", CV_COUNTED(result->chunks, "chunk"));
+    if (full && result->connect_s > 0)
+        cv_text_add(out, ", %.3f s to connect and %.3f s from then on", result->connect_s,
+                    run_makespan(result));
+    if (full && isfinite(report->predicted_s))
+        cv_text_add(out, ", predicted %.3f s", report->predicted_s);
+    if (full && result->folds > 0)
+        cv_text_add(out, ", %s", CV_COUNTED(result->folds, "fold"));
+    if (!full)
+        gain_text(result, report, out);
     if (result->resumed > 0)
-        fprintf(stderr, ", %s from the journal",
-                CV_COUNTED(result->resumed, items ? "command" : "chunk"));
+        cv_text_add(out, ", %s from the journal",
+                    CV_COUNTED(result->resumed, items ? "command" : "chunk"));
     if (result->retries > 0)
-        fprintf(stderr, ", %llu retr%s", (unsigned long long)result->retries,
-                result->retries == 1 ? "y" : "ies");
+        cv_text_add(out, ", %llu retr%s", (unsigned long long)result->retries,
+                    result->retries == 1 ? "y" : "ies");
     if (result->parted > 0)
-        fprintf(stderr, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
+        cv_text_add(out, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
     if (result->lost > 0)
-        fprintf(stderr, ", %s lost with a host", CV_COUNTED(result->lost, "chunk"));
+        cv_text_add(out, ", %s lost with a host", CV_COUNTED(result->lost, "chunk"));
     if (result->backups > 0)
-        fprintf(stderr, ", %s", CV_COUNTED(result->backups, "backup"));
+        cv_text_add(out, ", %s", CV_COUNTED(result->backups, "backup"));
     if (result->failed > 0)
-        fprintf(stderr, ", %llu failed", (unsigned long long)result->failed);
-    fprintf(stderr, "\n");
+        cv_text_add(out, ", %llu failed", (unsigned long long)result->failed);
+    cv_text_add(out, "\n");
 }
 
 static void part_text(const char *name, double part_s, double whole_s, bool always,
-                      bool *any)
+                      bool *any, struct cv_text *out)
 {
     if (!(part_s > 0) && !always)
         return;
-    fprintf(stderr, "%s%s %.*f%%", *any ? ", " : "", name, part_s < 0.1 * whole_s ? 1 : 0,
-            100 * part_s / whole_s);
+    cv_text_add(out, "%s%s %.*f%%", *any ? ", " : "", name,
+                part_s < 0.1 * whole_s ? 1 : 0, 100 * part_s / whole_s);
     *any = true;
 }
 
-static void parts_text(const struct cleave_execution_result *result)
+static void parts_text(const struct cleave_execution_result *result, struct cv_text *out)
 {
     const double whole_s = result->seconds * result->there;
     const bool known = !isnan(result->starts_s);
@@ -655,33 +782,37 @@ static void parts_text(const struct cleave_execution_result *result)
 
     if (result->chunks == 0 || !(whole_s > 0))
         return;
-    fprintf(stderr, "cleave: of the time of %s: ", CV_COUNTED(result->there, "worker"));
-    part_text(known ? "work" : "work and starts", result->work_s, whole_s, true, &any);
-    part_text("starts", known ? result->starts_s : 0, whole_s, known, &any);
-    part_text("folds", result->folds_s, whole_s, false, &any);
-    part_text("waiting", result->waiting_s, whole_s, true, &any);
-    part_text("connecting", result->connect_s * result->there, whole_s, false, &any);
-    fprintf(stderr, "\n");
+    cv_text_add(out, "cleave: of the time of %s: ", CV_COUNTED(result->there, "worker"));
+    part_text(known ? "work" : "work and starts", result->work_s, whole_s, true, &any,
+              out);
+    part_text("starts", known ? result->starts_s : 0, whole_s, known, &any, out);
+    part_text("folds", result->folds_s, whole_s, false, &any, out);
+    part_text("waiting", result->waiting_s, whole_s, true, &any, out);
+    part_text("connecting", result->connect_s * result->there, whole_s, false, &any, out);
+    cv_text_add(out, "\n");
 }
 
 /* No chunk has parts of two files. */
-static void starts_text(const struct cleave_execution_result *result, size_t inputs)
+static void starts_text(const struct cleave_execution_result *result, size_t inputs,
+                        struct cv_text *out)
 {
     if (inputs > 1 && 2 * inputs > result->chunks)
-        fprintf(stderr,
-                "every file has a command of its own, and starting %llu of them took "
-                "%.3g s in all; for small files: 'cat FILE... | cleave run ...', or "
-                "'cleave run --many ... ::: FILE...'",
-                (unsigned long long)result->chunks, result->starts_s);
+        cv_text_add(out,
+                    "every file has a command of its own, and starting %llu of them took "
+                    "%.3g s in all; for small files: 'cat FILE... | cleave run ...', or "
+                    "'cleave run --many ... ::: FILE...'",
+                    (unsigned long long)result->chunks, result->starts_s);
     else
-        fprintf(stderr,
-                "starting the command %llu times took %.3g s in all; larger chunks "
-                "(--block SIZE), a command that stays (--persistent) or -j 1 cost less",
-                (unsigned long long)result->chunks, result->starts_s);
+        cv_text_add(
+            out,
+            "starting the command %llu times took %.3g s in all; larger chunks "
+            "(--block SIZE), a command that stays (--persistent) or -j 1 cost less",
+            (unsigned long long)result->chunks, result->starts_s);
 }
 
 /* Why the workers did not help: their largest cost. */
-static void reason_text(const struct cleave_execution_result *result, size_t inputs)
+static void reason_text(const struct cleave_execution_result *result, size_t inputs,
+                        struct cv_text *out)
 {
     enum { SMALL, CONNECTING, STARTS, FOLDS };
     const double costs_s[] = {
@@ -697,49 +828,40 @@ static void reason_text(const struct cleave_execution_result *result, size_t inp
             max = i;
     switch (max) {
     case CONNECTING:
-        fprintf(stderr, "connecting to the hosts took %.3g s", result->connect_s);
+        cv_text_add(out, "connecting to the hosts took %.3g s", result->connect_s);
         break;
     case STARTS:
-        starts_text(result, inputs);
+        starts_text(result, inputs, out);
         break;
     case FOLDS:
-        fprintf(stderr, "the command that reduces took %.3g s in all", result->folds_s);
+        cv_text_add(out, "the command that reduces took %.3g s in all", result->folds_s);
         break;
     default:
-        fprintf(stderr, "the input is small: all of it is about %.3g s of work",
-                result->work_s);
+        cv_text_add(out, "the input is small: all of it is about %.3g s of work",
+                    result->work_s);
     }
 }
 
-/* The time of one worker alone, which is an upper limit if there are more workers than
- * cores or starts are not known. */
-static void alone_text(const struct cleave_execution_result *result, size_t inputs)
+static void alone_text(const struct cleave_execution_result *result,
+                       const struct cv_run_report *report, struct cv_text *out)
 {
-    uint32_t here = 0;
     bool at_most;
 
-    if (isnan(result->alone_s) || result->failed > 0 || result->left_bytes > 0 ||
-        result->left_unread || result->resumed > 0 || result->there <= 1)
+    if (isnan(run_speed_up(result, report, &at_most)))
         return;
-    for (uint32_t w = 0; w < result->nworkers; w++)
-        here += !result->workers[w].remote;
-    at_most = isnan(result->starts_s) || here > (uint32_t)cv_usable_cores();
     if (result->seconds > SURELY * result->alone_s) {
-        fprintf(stderr,
-                "cleave: slower than one worker alone, about %.3g s: ", result->alone_s);
-        reason_text(result, inputs);
-        fprintf(stderr, "\n");
-    } else if (result->alone_s <= fmax(result->input_s, result->blocked_s)) {
-        fprintf(
-            stderr,
+        cv_text_add(out, "cleave: slower than one worker alone, about %.3g s: ",
+                    result->alone_s);
+        reason_text(result, report->options->inputs.count, out);
+        cv_text_add(out, "\n");
+    } else if (common_wait(result) != NULL) {
+        cv_text_add(
+            out,
             "cleave: one worker alone would have taken about %.3g s, too: so long %s\n",
-            result->alone_s,
-            result->input_s >= result->blocked_s
-                ? "it took until all of the input had come"
-                : "the output waited for its reader");
+            result->alone_s, common_wait(result));
     } else {
-        fprintf(stderr, "cleave: one worker alone would have taken %sabout %.3g s\n",
-                at_most ? "at most " : "", result->alone_s);
+        cv_text_add(out, "cleave: one worker alone would have taken %sabout %.3g s\n",
+                    at_most ? "at most " : "", result->alone_s);
     }
 }
 
@@ -757,13 +879,13 @@ static const char *speed_unit(const struct cleave_execution_result *result, doub
 }
 
 /* If there are many workers, idle ones are not shown. */
-static void workers_text(const struct cleave_execution_result *result, bool items)
+static void workers_text(const struct cleave_execution_result *result, bool items,
+                         struct cv_text *out)
 {
     enum { MANY = 32 };
     double unit;
     const char *speed = speed_unit(result, &unit);
     char columns[80];
-    struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
     bool remote = false;
 
@@ -791,50 +913,44 @@ static void workers_text(const struct cleave_execution_result *result, bool item
             cv_table_add(&table, "%g %g", worker->bandwidth_ups / 1e6,
                          worker->link_latency_s * 1e3);
     }
-    cv_table_take(&table, false, 80, &text);
-    if (!text.failed && text.bytes != NULL)
-        fputs(text.bytes, stderr);
-    cv_text_done(&text);
-}
-
-static void limit_text(const struct cleave_execution_result *result)
-{
-    struct cv_text text = { NULL, 0, 0, false };
-
-    cv_limit_text(result, &text);
-    if (text.bytes != NULL)
-        cv_print_line(text.bytes);
-    cv_text_done(&text);
+    cv_table_take(&table, false, 80, out);
 }
 
 /* A run that failed at the start only has what is left. */
 static void summary_text(const struct cleave_execution_result *result,
-                         const struct cv_run_report *report, int exit_status)
+                         const struct cv_run_report *report, int exit_status, bool full)
 {
+    const bool items = report->items != NULL;
     const bool empty =
         exit_status != CV_EXIT_DONE && result->chunks == 0 && result->resumed == 0;
+    struct cv_text text = { NULL, 0, 0, false }, limit = { NULL, 0, 0, false };
 
     if (!empty)
-        head_text(result, report->predicted_s, report->items != NULL);
-    left_text(result, report->items != NULL);
-    if (empty)
-        return;
-    parts_text(result);
-    /* The wait for a list that arrives during the run is not known. */
-    if (report->items == NULL || report->items->stream == NULL)
-        alone_text(result, report->options->inputs.count);
-    limit_text(result);
-    run_predicted_text(result, report);
-    leaders_text(report->workers);
-    workers_text(result, report->items != NULL);
+        head_text(result, report, full, &text);
+    left_text(result, items, &text);
+    if (!empty && full) {
+        parts_text(result, &text);
+        alone_text(result, report, &text);
+        cv_limit_text(result, &limit);
+        if (limit.length > 0)
+            cv_text_add(&text, "cleave: %s\n", limit.bytes);
+        run_predicted_text(result, report, &text);
+        leaders_text(report->workers, &text);
+        workers_text(result, items, &text);
+    }
+    cv_text_end(&limit, &text);
+    cv_print_raw(&text);
 }
 
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_report *report, int exit_status)
 {
-    if (report->options->json)
-        summary_json(result, report, exit_status,
-                     report->result_on_stdout ? stderr : stdout);
+    const struct cv_run_options *values = report->options;
+
+    if (values->json && report->result_on_stdout)
+        summary_json_stderr(result, report, exit_status);
+    else if (values->json)
+        summary_json(result, report, exit_status, stdout);
     else
-        summary_text(result, report, exit_status);
+        summary_text(result, report, exit_status, values->summary || values->verbose);
 }

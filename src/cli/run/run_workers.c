@@ -440,26 +440,38 @@ static bool is_measured(const char *path)
     return read && strstr(line, CV_MEASURED_MARK) != NULL;
 }
 
-/* Where the times come from. */
+/* What is known of the workers, and so of the chunks. */
 static void add_basis(const struct cleave_execution *execution, const char *hosts,
-                      struct cv_text *out)
+                      double bytes, struct cv_text *out)
 {
+    const double block = execution->policy.block;
     bool asks = false;
 
     for (size_t i = 0; i < execution->hosts.count; i++)
         asks = asks || execution->hosts.list[i].slots == 0;
-    if (asks)
-        cv_text_add(out, "workers   one for each host that does not say its slots; a run "
-                         "asks it for its cores\n");
-    if (hosts == NULL)
-        cv_text_add(out, "times     a guess: nothing is known of these workers, and a "
-                         "run measures as it goes.\n          With --hosts FILE, as "
-                         "'cleave calibrate' writes it, they are what was measured\n");
-    else
+    if (asks || hosts == NULL)
+        cv_text_add(
+            out, "workers   %u%s\n",
+            cleave_platform_nworkers(execution->workers.platform),
+            asks ? ": one for each host that does not say its slots; a run asks it "
+                   "for its cores"
+                 : "");
+    if (hosts != NULL) {
         cv_text_add(out, "times     by the costs that %s\n",
                     is_measured(hosts)
                         ? "'cleave calibrate' has measured"
                         : "the platform file declares; 'cleave calibrate' measures them");
+        return;
+    }
+    cv_text_add(out, "chunks    ");
+    if (block > 0)
+        cv_text_add(out, "about %s of %s bytes\n", CV_SHOW_UNITS(ceil(bytes / block)),
+                    CV_SHOW_UNITS(block));
+    else
+        cv_text_add(out, "as policy %s decides while it runs\n",
+                    cv_run_policy_name(&execution->policy));
+    cv_text_add(out, "times     not known; 'cleave calibrate' measures what --hosts FILE "
+                     "needs to plan them\n");
 }
 
 int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
@@ -486,14 +498,16 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
     if (!(bytes > 0))
         return cv_refuse("--dry-run: the input is empty");
     if (describe(execution, bytes, arena, &load.job, &err) != CLEAVE_OK ||
-        cleave_plan_load(&load.job, &load.schedule, &err) != CLEAVE_OK)
+        (hosts != NULL && cleave_plan_load(&load.job, &load.schedule, &err) != CLEAVE_OK))
         return cv_print_status(&err);
-    status = cv_load_planned(&task);
+    status = hosts != NULL ? cv_load_planned(&task) : CV_EXIT_DONE;
     if (status == CV_EXIT_DONE) {
         add_commands(execution, &text);
-        add_basis(execution, hosts, &text);
-        cv_schedule_text(&task, &screen, &text);
-        add_chunks(load.schedule, load.job.platform, screen.width, &text);
+        add_basis(execution, hosts, bytes, &text);
+        if (hosts != NULL) {
+            cv_schedule_text(&task, &screen, &text);
+            add_chunks(load.schedule, load.job.platform, screen.width, &text);
+        }
         status = cv_print_take(&text);
     }
     cleave_schedule_free(load.schedule);

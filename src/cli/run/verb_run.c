@@ -205,6 +205,7 @@ static int open_report(struct whole_run *run)
     CV_DO(cv_crew_be_nice(&run->workers, values->nice, run->call->arena));
     if (run->has_items)
         CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
+    run->items.shown = values->verbose ? &run->report : NULL;
     run->report = (struct cv_run_report){
         .options = values,
         .workers = &run->workers,
@@ -213,14 +214,7 @@ static int open_report(struct whole_run *run)
         .items = run->has_items ? &run->items.commands : NULL,
         .rows = run->items.rows_file != NULL ? &run->items.rows : NULL,
     };
-    CV_DO(cv_run_report_open(&run->report));
-    if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
-        return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
-                         values->progress);
-    if (values->live && !run->report.live)
-        return cv_refuse("--live: standard error is no terminal; --progress plain writes "
-                         "lines for a log");
-    return CV_EXIT_DONE;
+    return cv_run_report_open(&run->report);
 }
 
 static int fill_policy(struct whole_run *run)
@@ -582,7 +576,7 @@ static int fill_streams(struct whole_run *run)
     out->listener.note = cv_run_note;
     out->listener.chose = values->quiet ? NULL : cv_run_note;
     out->listener.context = &run->report;
-    if (report->bar || report->live || report->plain || values->serve != NULL)
+    if (report->how != CV_PROGRESS_NONE || values->serve != NULL)
         out->listener.progress = cv_run_progress;
     return CV_EXIT_DONE;
 }
@@ -733,15 +727,21 @@ static int write_trace(struct whole_run *run)
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
 
-/* A request that was refused at the start has no summary. */
+/* A request that was refused at the start has no summary, and a short run that did all of its
+ * work only if it was asked for. */
 static void show_summary(struct whole_run *run, int status)
 {
+    static const double SHORT_S = 0.5;
+    const struct cv_run_options *values = run->values;
     const struct cleave_execution_result *result = run->result;
     const bool refused = status == CV_EXIT_USAGE && has_begun(run) &&
                          result->chunks == 0 && result->resumed == 0;
+    const bool asked = values->json || values->summary || values->verbose;
 
-    if (!has_begun(run) || (run->values->quiet && !run->values->json) ||
-        result->output_closed || refused)
+    if (!has_begun(run) || result->output_closed || refused ||
+        (values->quiet && !values->json && !values->summary) ||
+        (!asked && result->seconds < SHORT_S && result->failed == 0 &&
+         result->nleft_ranges == 0 && !result->left_unread))
         return;
     /* This takes seconds for a thousand workers. */
     if (run->report.declared)
@@ -770,8 +770,19 @@ static int open_trace(struct whole_run *run)
         (struct cv_live_page){ .trace = *trace,
                                .policy = cv_run_policy_name(&run->request.policy) };
     CV_CALL(cv_http_open(values->serve, &run->report.page.http, url, &err));
-    fprintf(stderr, "cleave: the run can be followed at %s\n", url);
+    cv_print_note("the run can be followed at %s", url);
     return CV_EXIT_DONE;
+}
+
+/* Whether the input, or a list of items, is standard input, and that is a terminal. */
+static bool is_typed(const struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    const bool lists = run->has_items && !values->each;
+
+    return isatty(STDIN_FILENO) &&
+           (lists ? cv_is_one_of("-", values->item_files.items, values->item_files.count)
+                  : values->inputs.count == 0 && values->fetch == NULL);
 }
 
 static int open_sink(struct whole_run *run)
@@ -779,10 +790,12 @@ static int open_sink(struct whole_run *run)
     const struct cv_run_options *values = run->values;
     struct cleave_output *output = &run->request.output;
 
-    if (!run->has_items && values->inputs.count == 0 && values->fetch == NULL &&
-        isatty(STDIN_FILENO) && !values->quiet)
+    if (is_typed(run) && !run->has_items && !values->quiet)
         cv_print_note(
             "the input is what you type, to its end (Ctrl-D); of a file: -i FILE");
+    if (run->report.unasked &&
+        (is_typed(run) || (values->ungroup && isatty(STDOUT_FILENO))))
+        run->report.how = CV_PROGRESS_NONE;
     if (run->items.rows_file != NULL)
         output->name = run->items.rows_file;
     CV_DO(run->items.rows_file != NULL
@@ -792,8 +805,8 @@ static int open_sink(struct whole_run *run)
     if (run->items.rows_file == NULL)
         CV_DO(sink_pack(&run->sink, values->ungroup != 0, &output->descriptor));
     run->report.result_on_stdout = run->sink.on_stdout;
-    if ((run->report.bar || run->report.live) && isatty(output->descriptor)) {
-        output->before = cv_run_progress_end;
+    if (isatty(output->descriptor)) {
+        output->before = cv_run_progress_give_way;
         output->context = &run->report;
     }
     return CV_EXIT_DONE;
@@ -855,8 +868,7 @@ static int carry_out(struct whole_run *run)
 
         cv_shell_words_add(&line, run->request.command);
         cv_text_add(&line, "\n");
-        fwrite(line.bytes, 1, line.failed ? 0 : line.length, stderr);
-        cv_text_done(&line);
+        cv_print_raw(&line);
     }
     CV_DO(open_sink(run));
     CV_DO(open_trace(run));

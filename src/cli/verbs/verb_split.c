@@ -212,12 +212,15 @@ static int check(const struct split_options *values)
 static void say_end(const struct split_options *values, const struct told *told,
                     uint64_t input_bytes)
 {
+    struct cv_text line = { NULL, 0, 0, false };
+
     if (values->index)
-        fprintf(stderr, "%" PRIu64 " bytes, %" PRIu64 " %s noted where a record begins\n",
-                input_bytes, told->places, told->places == 1 ? "place" : "places");
+        cv_text_add(&line, "%" PRIu64 " bytes, %s noted where a record begins\n",
+                    input_bytes, CV_COUNTED(told->places, "place"));
     else
-        fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes,
-                told->pieces, told->pieces == 1 ? "piece" : "pieces");
+        cv_text_add(&line, "%" PRIu64 " bytes in %s\n", input_bytes,
+                    CV_COUNTED(told->pieces, "piece"));
+    cv_print_raw(&line);
     if (told->chose)
         cv_print_note("%s", told->choice);
     if (values->index || told->pieces < 2 || !is_auto(values) || values->records > 0)

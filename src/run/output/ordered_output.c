@@ -734,6 +734,12 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
     }
 }
 
+void cv_ordered_output_make_room(const struct cv_ordered_output *outputs)
+{
+    if (outputs->options.before != NULL)
+        outputs->options.before(outputs->options.context);
+}
+
 /* Write for one turn, then wait for the sink or for bytes. A pipe is always watched, as its
  * reader may close it. */
 static void turn(struct cv_ordered_output *outputs)
@@ -744,8 +750,8 @@ static void turn(struct cv_ordered_output *outputs)
 
     if (outputs->blocked_from_s > 0)
         outputs->blocked_s += cv_clock_s() - outputs->blocked_from_s;
-    if (outputs->options.before != NULL && next != NULL && has_more(next))
-        outputs->options.before(outputs->options.context);
+    if (next != NULL && has_more(next))
+        cv_ordered_output_make_room(outputs);
     status = pump(outputs, next != NULL && next->in_blocks ? TURN_BLOCKS : TURN, &state);
     outputs->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
     CV_THEN(status, cv_poller_modify(outputs->poller, &outputs->watch,

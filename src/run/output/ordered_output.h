@@ -177,6 +177,8 @@ enum cv_ordered_output_state {
 enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uint64_t max,
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err);
+/* Something is written to the sink now: make room on a screen. */
+void cv_ordered_output_make_room(const struct cv_ordered_output *outputs);
 /* Let the poller write. Failures show in cv_ordered_output_status. Detach before the poller is
  * freed. */
 enum cleave_status cv_ordered_output_attach(struct cv_ordered_output *outputs,

@@ -60,8 +60,10 @@ static enum cleave_status put_at_once(int fd, const char *bytes, size_t length,
 static enum cleave_status put(const struct cv_slot *slot, struct cv_chunk_output *store,
                               const char *bytes, size_t length, struct cleave_error *err)
 {
-    return store != NULL ? cv_chunk_output_write(store, bytes, length, err)
-                         : put_at_once(slot->lines_to, bytes, length, err);
+    if (store != NULL)
+        return cv_chunk_output_write(store, bytes, length, err);
+    cv_ordered_output_make_room(slot->outputs);
+    return put_at_once(slot->lines_to, bytes, length, err);
 }
 
 /* Put `tag`, unless it is NULL, before each line. *begins: the bytes begin a line; set for the
