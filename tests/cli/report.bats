@@ -98,6 +98,22 @@ page_lacks() {
     [ "$(cat page.html)" = mine ]
     cleave 0 report plan.jsonl -o page.html --force
     page_has "</html>"
+    # A page of cleave is replaced.
+    cleave 0 report plan.jsonl -o page.html
+    # By default it is next to the trace.
+    mkdir sub
+    cp plan.jsonl sub/run.trace
+    for _ in 1 2; do
+        cleave 0 report plan.jsonl
+        [ "$output" = plan.html ]
+        cmp plan.html page.html
+    done
+    cleave 0 report sub/run.trace
+    grep -q '</html>' sub/run.trace.html
+    echo mine >plan.html
+    refuses "--output: 'plan.html' exists; use --force to replace it" report plan.jsonl
+    [ "$(cat plan.html)" = mine ]
+    refuses "--output FILE is required for a trace on standard input" report -
     cleave 0 report plan.jsonl -o -
     [ "$output" = "$(cat page.html)" ]
     run --separate-stderr "$CLEAVE" report - -o - <plan.jsonl

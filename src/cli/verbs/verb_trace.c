@@ -1,6 +1,7 @@
 /* verb_trace.c -- cleave report and cleave replay. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <cleave/trace.h>
 #include "cli/common/verb.h"
 #include "io/input.h"
@@ -21,9 +22,10 @@ static const struct cv_option options[] = {
         "Lay this trace beside it: that of the plan or of the simulation of the same "
         "job. Differences are listed per worker."),
     CV_OPTION('o', "--output", TEXT, "FILE", output,
-        "Write the page to this file; - is standard output.",
-        .required = true, .file = CV_FILE_KEPT),
-    CV_FLAG('f', "--force", 1, force, "Replace the file if it exists."),
+        "Write the page to this file; - is standard output. Default: the name of the trace "
+        "with .html in place of .jsonl, or after it, which is printed.", .file = CV_FILE_WRITTEN),
+    CV_FLAG('f', "--force", 1, force,
+        "Replace the file if it exists. Without it, only a page of cleave is replaced."),
 };
 /* clang-format on */
 
@@ -56,14 +58,49 @@ static int read_story(const char *path, struct context *out)
     return CV_EXIT_DONE;
 }
 
-static int write_page(const struct cv_report *report, const struct report_options *values)
+static bool is_own_page(const char *path)
+{
+    char head[512];
+    struct stat facts;
+    FILE *file =
+        stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(path, "re") : NULL;
+    const size_t length = file != NULL ? fread(head, 1, sizeof head - 1, file) : 0;
+
+    if (file != NULL)
+        fclose(file);
+    head[length] = '\0';
+    return strstr(head, "<meta name=\"generator\" content=\"cleave ") != NULL;
+}
+
+static int find_page(const struct cv_call *call, const char **out)
+{
+    const struct report_options *values = call->values;
+    const char *trace = call->operands[0];
+    size_t length = strlen(trace);
+
+    *out = values->output;
+    if (values->output != NULL)
+        return CV_EXIT_DONE;
+    if (strcmp(trace, "-") == 0)
+        return cv_refuse("--output FILE is required for a trace on standard input");
+    if (length > 6 && strcmp(trace + length - 6, ".jsonl") == 0)
+        length -= 6;
+    *out = cv_arena_print(call->arena, "%.*s.html", (int)length, trace);
+    return *out != NULL ? CV_EXIT_DONE : cv_no_memory("the name of the page");
+}
+
+static int write_page(const struct cv_report *report, const struct report_options *values,
+                      const char *path)
 {
     struct cv_output_file out;
 
-    CV_DO(cv_output_open(&out, "--output", values->output,
-                         values->force ? 0 : CV_NEW_FILE_ONLY));
+    CV_DO(cv_output_open(&out, "--output", path,
+                         values->force || is_own_page(path) ? 0 : CV_NEW_FILE_ONLY));
     cv_report_write(report, out.file);
-    return cv_output_close(&out, false);
+    CV_DO(cv_output_close(&out, false));
+    if (values->output == NULL)
+        printf("%s\n", path);
+    return CV_EXIT_DONE;
 }
 
 static int run(const struct cv_call *call)
@@ -73,9 +110,11 @@ static int run(const struct cv_call *call)
     struct context predicted = { .data = { .file = NULL } };
     struct cv_report report = { .measured = &measured.data };
     struct cleave_error err;
+    const char *page;
     int status;
 
     CV_DO(check_path(call->noperands > 0 ? call->operands[0] : NULL));
+    CV_DO(find_page(call, &page));
     status = read_story(call->operands[0], &measured);
     report.measured_name = cv_input_name(call->operands[0]);
     if (status == CV_EXIT_DONE && values->predicted != NULL) {
@@ -88,7 +127,7 @@ static int run(const struct cv_call *call)
                              &err) != CLEAVE_OK)
         status = cv_print_status(&err);
     if (status == CV_EXIT_DONE)
-        status = write_page(&report, values);
+        status = write_page(&report, values, page);
     cv_report_data_done(&measured.data);
     cv_report_data_done(&predicted.data);
     cv_trace_file_done(&measured.file);
@@ -110,7 +149,7 @@ const struct cv_verb cv_verb_report = {
     .max_operands = 1,
     .groups = CV_GROUPS(CV_GROUP("Page", options)),
     .examples = "cleave plan load -p examples/unequal.yaml -l 2000 --trace plan.jsonl\n"
-                "cleave report plan.jsonl -o plan.html\n"
+                "cleave report plan.jsonl\n"
                 "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
                 "--trace run.jsonl\n"
                 "cleave report run.jsonl --predicted plan.jsonl -o run.html",
