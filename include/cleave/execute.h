@@ -393,6 +393,9 @@ struct cleave_listener {
     void (*note)(void *context, const char *text); /* what the user should know        */
     void (*chose)(void *context,
                   const char *text); /* the format that "auto" has chosen */
+    /* Lines that commands on this machine wrote to standard error, those of an item at once; NULL:
+     * they are written to that of this process. */
+    void (*errors)(void *context, const char *bytes, size_t length);
     void *context;
 };
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +15,10 @@ int cv_write_all(int fd, const void *bytes, size_t length)
     while (length > 0) {
         const ssize_t put = write(fd, at, length);
 
-        if (put < 0 && errno == EINTR)
+        if (put < 0 &&
+            (errno == EINTR ||
+             (errno == EAGAIN &&
+              poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1) > 0)))
             continue;
         if (put <= 0)
             return put < 0 ? errno : EIO;

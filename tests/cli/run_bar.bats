@@ -77,6 +77,13 @@ draws() {
     done
 }
 
+@test "standard error of commands begins where the bar was" {
+    prepare
+    # shellcheck disable=SC2016
+    draws 100 ' 0 of 1 commands' -j 1 'until [ -e go ]; do sleep 0.02; done; echo failed {} >&2' ::: 1
+    grep -qE $'\r\033\\[Kfailed 1' drawn
+}
+
 # in_terminal FILE TERM OPTION... -- a run on a terminal in the background that waits for `go`; FILE is
 # what it draws.
 in_terminal() {

@@ -108,7 +108,7 @@ run_alone() {
     [[ "$stderr" == *"cleave: 0 commands"* ]]
     [[ "$stderr" != *limit* ]]
     # How long a list was waited for nobody knows.
-    run -0 timeout $LONG "$CLEAVE" run -j 2 -a - true < <(seq 4) 3>&-
+    run -0 timeout $LONG "$CLEAVE" run --summary -j 2 -a - true < <(seq 4) 3>&-
     [[ "$output" == *"4 commands"* ]]
     [[ "$output" != *alone* ]]
     # What has to know all waits for the end.

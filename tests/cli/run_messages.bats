@@ -182,6 +182,43 @@ in_writes() {
     grep -qE '^cleave: 1 command in .* 1 failed\|cleave: left undone: 1 item \(2 to 2\)\|$' writes
 }
 
+@test "lines that commands write to standard error are whole, and those of an item are together" {
+    prepare
+    "$CLEAVE" run -q -j 4 'for k in 1 2 3; do printf "%s " "item {}"; sleep 0.01; echo part $k; done >&2' ::: 1 2 3 4 5 6 7 8 2>err
+    [ "$(wc -l <err)" -eq 24 ]
+    [ "$(awk '{ print $2 }' err | uniq | wc -l)" -eq 8 ]
+    "$CLEAVE" run -q -j 4 -i in --block 20 -- sh -c 'for i in 1 2 3; do printf "a "; sleep 0.005; echo b; done >&2; cat >/dev/null' 2>err
+    [ -s err ]
+    run ! grep -vx 'a b' err
+    # Each of many short commands, of which some processes are made ahead.
+    seq 400 | "$CLEAVE" run -q -j 2 -a - 'echo {} >&2' 2>err
+    sort -n err | cmp - <(seq 400)
+    # A line without its end gets one; a command may open it by its name.
+    "$CLEAVE" run -q -j 1 'printf {} >/dev/stderr; printf b >/dev/stderr' ::: 1 2 2>err
+    [ "$(cat err)" = $'1b\n2b' ]
+    # More than a pipe holds.
+    "$CLEAVE" run -q -j 2 'seq 100000 >&2; : {}' ::: 1 2 2>err
+    [ "$(wc -l <err)" -eq 200000 ]
+}
+
+@test "lines on standard error come while the command of a chunk runs, of an item with --line-buffer" {
+    prepare
+    local options
+    for options in "-i in --" "--line-buffer -a one"; do
+        echo 1 >one
+        rm -f go
+        # shellcheck disable=SC2086
+        timeout $LONG "$CLEAVE" run -q -j 1 $options 'echo begun >&2; until [ -e go ]; do sleep 0.02; done; true' >out 2>err 3>&- &
+        for _ in $(seq 3000); do
+            ! grep -q begun err || break
+            sleep 0.02
+        done
+        grep -qx begun err
+        touch go
+        wait $!
+    done
+}
+
 # --- the summary --------------------------------------------------------------------------
 
 @test "the summary can be read at once" {

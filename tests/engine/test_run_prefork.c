@@ -205,6 +205,31 @@ static void why_it_could_not_become_the_command_is_told(void **state)
     cv_command_done(&command);
 }
 
+static void its_standard_error_is_a_pipe_for_the_slot(void **state)
+{
+    struct cv_pipe errors = { -1, -1 };
+    struct cv_command loud;
+    struct cv_process process;
+    struct cv_start *ahead;
+    char got[16];
+    int out;
+
+    (void)state;
+    must(cv_command_init(&loud, NULL, WORDS("sh", "-c", "echo loud >&2"), &err));
+    for (int i = 0; i < 2; i++) {
+        ahead = take(&out);
+        cv_starter_exchange_errors(ahead, &errors.read, &errors.write);
+        begin(&process, &loud, -1, -1, ahead);
+        end(&process);
+        close(out);
+        assert_int_equal(read(errors.read, got, sizeof got), 5);
+        assert_memory_equal(got, "loud\n", 5);
+        assert_int_equal(read(errors.read, got, sizeof got), -1); /* does not wait */
+    }
+    cv_pipe_close(&errors);
+    cv_command_done(&loud);
+}
+
 /* No more wait than there are commands, and what is not needed any more goes. */
 static void there_are_as_many_as_commands_until_nobody_needs_them(void **state)
 {
@@ -337,6 +362,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_holds_nothing_of_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(why_it_could_not_become_the_command_is_told,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(its_standard_error_is_a_pipe_for_the_slot, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(
             there_are_as_many_as_commands_until_nobody_needs_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_was_killed_is_not_taken, set_up,

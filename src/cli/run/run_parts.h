@@ -344,6 +344,8 @@ void cv_run_progress(void *context, const struct cleave_progress *progress);
 void cv_run_note(void *context, const char *text);
 enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
                                      struct cleave_error *err);
+/* Lines of standard error of commands. */
+void cv_run_errors(void *context, const char *bytes, size_t length);
 /* Remove the bar from the screen. `context` may be NULL. */
 void cv_run_progress_end(void *context);
 /* The same before outputs are written there; a bar that was not asked for is not drawn again. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/signal_name.h"
+#include "base/write_all.h"
 #include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
 #include "run/common/command.h"
@@ -235,6 +236,12 @@ void cv_run_progress_end(void *context)
     cv_text_add(&text, report->how == CV_PROGRESS_LIVE ? "\r\033[J" : "\r\033[K");
     cv_print_raw(&text);
     report->drawn = false;
+}
+
+void cv_run_errors(void *context, const char *bytes, size_t length)
+{
+    cv_run_progress_end(context);
+    (void)cv_write_all(STDERR_FILENO, bytes, length);
 }
 
 void cv_run_progress_give_way(void *context)

@@ -575,6 +575,7 @@ static int fill_streams(struct whole_run *run)
     out->listener.attempted = cv_run_attempted;
     out->listener.note = cv_run_note;
     out->listener.chose = values->quiet ? NULL : cv_run_note;
+    out->listener.errors = cv_run_errors;
     out->listener.context = &run->report;
     if (report->how != CV_PROGRESS_NONE || values->serve != NULL)
         out->listener.progress = cv_run_progress;

@@ -155,6 +155,13 @@ static bool is_narrow(const struct cv_start_limiter *limiter, uint32_t workers)
            limiter->most_files < PLENTY + (uint64_t)EACH * workers;
 }
 
+bool cv_start_limiter_has_spare_files(const struct cv_start_limiter *limiter,
+                                      uint32_t workers)
+{
+    return limiter->most_files == 0 ||
+           limiter->most_files >= 2 * (PLENTY + (uint64_t)EACH * workers);
+}
+
 /* Whether there are descriptors for one more command and for the needs of `busy` others. The
  * highest numbers are usually free, so they are counted first. */
 static bool has_files(const struct cv_start_limiter *limiter, uint32_t busy)

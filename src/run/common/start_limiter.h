@@ -52,6 +52,9 @@ bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter);
 /* A process was started; a command has ended. */
 void cv_start_limiter_begun(struct cv_start_limiter *limiter);
 void cv_start_limiter_ended(struct cv_start_limiter *limiter);
+/* Whether there are twice the descriptors that commands of so many workers need. */
+bool cv_start_limiter_has_spare_files(const struct cv_start_limiter *limiter,
+                                      uint32_t workers);
 /* The soft limit of this process for descriptors, for `most_files`; 0: none. */
 uint64_t cv_start_limiter_files(void);
 

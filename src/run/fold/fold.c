@@ -706,6 +706,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
         cv_slot_init(slot);
         slot->poller = options->poller;
         slot->outputs = options->outputs;
+        slot->listener = options->listener;
         slot->timeout_s = options->timeout_s;
         slot->events = &job_events;
         slot->context = fold;

@@ -35,7 +35,8 @@ struct cv_fold_options {
     struct cv_poller *poller;
     struct cv_ordered_output *outputs; /* `separate` if the command takes files        */
     struct cv_fold_log *log;           /* NULL: no log                                 */
-    struct cv_start_limiter *limiter;  /* delays commands while resources are short    */
+    const struct cleave_listener *listener; /* gets lines of standard error; or NULL  */
+    struct cv_start_limiter *limiter; /* delays commands while resources are short    */
 };
 
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,

@@ -27,6 +27,9 @@ static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
     cv_slot_init(slot);
     slot->poller = run->poller;
     slot->outputs = run->outputs;
+    slot->listener = cv_start_limiter_has_spare_files(&run->limiter, run->pool.nworkers)
+                         ? &run->request->listener
+                         : NULL;
     slot->command = &run->pool.commands[worker];
     slot->ok = &run->request->failures.ok;
     slot->timeout_s = run->request->failures.timeout_s;

@@ -45,17 +45,22 @@ static enum cleave_status open_fold(struct cv_result_sink *results,
 {
     const struct cleave_execution *request = options->request;
     const struct cv_worker_pool *pool = options->pool;
-    const struct cv_fold_options fold = { .command = request->reduce.command,
-                                          .commutative = request->reduce.commutative,
-                                          .nworkers = pool->nfolders,
-                                          .prefixes = pool->prefixes,
-                                          .names = pool->names,
-                                          .retries = request->failures.retries,
-                                          .timeout_s = request->failures.timeout_s,
-                                          .poller = options->poller,
-                                          .outputs = options->outputs,
-                                          .log = options->log,
-                                          .limiter = options->limiter };
+    const struct cv_fold_options fold = {
+        .command = request->reduce.command,
+        .commutative = request->reduce.commutative,
+        .nworkers = pool->nfolders,
+        .prefixes = pool->prefixes,
+        .names = pool->names,
+        .retries = request->failures.retries,
+        .timeout_s = request->failures.timeout_s,
+        .poller = options->poller,
+        .outputs = options->outputs,
+        .log = options->log,
+        .listener = cv_start_limiter_has_spare_files(options->limiter, pool->nworkers)
+                        ? &request->listener
+                        : NULL,
+        .limiter = options->limiter
+    };
 
     results->nfolders = pool->nfolders;
     results->folds_first = calloc(pool->nworkers, sizeof *results->folds_first);

@@ -493,7 +493,7 @@ void cv_slot_init(struct cv_slot *slot)
     slot->kind = &single_kind;
     cv_pipe_feeder_init(&slot->in);
     cv_pipe_feeder_init(&slot->mate);
-    slot->out = -1;
+    slot->out = slot->error_lines.pipe.read = slot->error_lines.pipe.write = -1;
     slot->process.pidfd = -1;
 }
 

@@ -276,7 +276,7 @@ void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  bool late, struct cleave_error *err)
 {
-    int errors = -1, in = pipes->in.read;
+    int errors = -1, shared = -1, in = pipes->in.read;
     enum cleave_status status;
 
     if (slot->items != NULL)
@@ -286,6 +286,10 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     else if (slot->items != NULL && slot->items->errors != NULL)
         CV_TRY(
             slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
+    else if (pipes->ahead != NULL)
+        cv_error_lines_exchange(slot, pipes->ahead);
+    else if (slot->direct <= 0)
+        shared = cv_error_lines_open(slot);
     slot->exited = slot->stopping = slot->timed_out = false;
     slot->kills = 0;
     slot->fault = NULL;
@@ -293,7 +297,7 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
                               &(struct cv_process_files){
                                   .in = in,
                                   .out = pipes->out.write,
-                                  .errors = errors,
+                                  .errors = errors >= 0 ? errors : shared,
                                   .extra = pipes->mate.read,
                                   .guard = cv_poller_guard(slot->poller),
                                   .starter = slot->kind->starts_each
@@ -329,6 +333,7 @@ void cv_slot_close_output(struct cv_slot *slot)
 
 void cv_slot_release(struct cv_slot *slot)
 {
+    cv_error_lines_end(slot);
     cv_pipe_feeder_close(&slot->in);
     cv_pipe_feeder_close(&slot->mate);
     cv_slot_close_output(slot);
@@ -509,6 +514,7 @@ void cv_slot_done(struct cv_slot *slot)
     slot->kind->done(slot);
     free_tailored(&slot->tailored);
     cv_line_output_done(&slot->lines);
+    cv_error_lines_close(slot);
 }
 
 void cv_slot_free(struct cv_slot *slot)

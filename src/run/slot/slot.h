@@ -138,6 +138,15 @@ struct cv_line_output {
     char *tag;        /* owned: is put before each line; or NULL */
 };
 
+/* Standard error of commands (error_lines.c). One pipe serves all commands of a slot, one after the
+ * other; a process that outlives its command may go on writing. */
+struct cv_error_lines {
+    struct cv_pipe pipe; /* owned; -1: none */
+    struct cv_watch watch;
+    char *bytes; /* owned: not passed on yet */
+    size_t length, room;
+};
+
 /* A function that writes an output. It returns whether it succeeded, soon after *stop. */
 struct cv_slot_function {
     bool (*call)(void *context, int fd, const atomic_bool *stop);
@@ -170,6 +179,8 @@ struct cv_slot {
     int errors; /* owned by the user: keeps standard error of a command; or not above 0 */
     bool by_lines; /* complete lines are written as they arrive, in any order */
     bool sends;    /* outputs are sent over a link */
+    /* Gets lines of standard error. NULL: commands have that of this process. */
+    const struct cleave_listener *listener;
 
     /* The piece. */
     bool busy;
@@ -195,6 +206,7 @@ struct cv_slot {
     struct cv_timer rest;     /* until its output is read again */
 
     struct cv_line_output lines;
+    struct cv_error_lines error_lines;
     struct cv_open_slot open;
     struct cv_persistent persistent;
     struct cv_slot_function function;

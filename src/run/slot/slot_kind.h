@@ -63,6 +63,13 @@ void cv_slot_stop_command(struct cv_slot *slot);
 /* cv_slot_kill in a second. */
 void cv_slot_kill_soon(struct cv_slot *slot);
 void cv_slot_broke(struct cv_slot *slot, const struct cleave_error *err);
+/* The descriptor for standard error of the next command; -1: that of this process. */
+int cv_error_lines_open(struct cv_slot *slot);
+/* The next command is a child that was made ahead: take its pipe. */
+void cv_error_lines_exchange(struct cv_slot *slot, struct cv_start *child);
+/* The command has ended: pass on all of it. */
+void cv_error_lines_end(struct cv_slot *slot);
+void cv_error_lines_close(struct cv_slot *slot);
 /* Set `fault` of a command that could not be started. */
 void cv_slot_note_unstarted(struct cv_slot *slot, const struct cleave_error *err);
 

@@ -142,6 +142,11 @@ enum {
 /* Two starts within this time are consecutive. */
 static const double SOON_S = 0.05;
 
+/* Standard error of a child made ahead. Both ends are owned; -1: none. */
+struct error_pipe {
+    int read, write;
+};
+
 struct cv_start {
     struct cv_starter *starter; /* borrowed */
     struct cv_start_request what;
@@ -152,6 +157,7 @@ struct cv_start {
     char *stack;           /* borrowed: a part of starter->stacks */
     /* Children made ahead only. */
     int out; /* owned until it is taken: the end of the output pipe to read from */
+    struct error_pipe errors;
     atomic_bool ready;
     atomic_int go;
 };
@@ -164,6 +170,8 @@ struct cv_starter {
     bool no_clone3; /* the kernel refuses clone3 */
     struct cv_start *ahead[AHEAD];
     size_t nahead;
+    struct error_pipe spare[AHEAD]; /* for children to come */
+    size_t nspare;
     pid_t own_pid;
     unsigned cores;           /* that commands may use */
     int inherited[INHERITED]; /* descriptors above 2 without FD_CLOEXEC, sorted */
@@ -328,7 +336,8 @@ struct cv_starter *cv_starter_new(unsigned cores)
     for (size_t i = 0; i < STARTS; i++)
         starter->starts[i] = (struct cv_start){ .starter = starter,
                                                 .stack = starter->stacks + i * STACK,
-                                                .out = -1 };
+                                                .out = -1,
+                                                .errors = { -1, -1 } };
     return starter;
 }
 
@@ -340,9 +349,52 @@ static void wait_until_unshared(struct cv_start *start)
         syscall(SYS_futex, &start->shares, FUTEX_WAIT, shares, NULL, NULL, 0);
 }
 
+static void take_spare(struct cv_starter *starter, struct error_pipe *out)
+{
+    int ends[2] = { -1, -1 };
+
+    if (starter->nspare > 0) {
+        *out = starter->spare[--starter->nspare];
+        return;
+    }
+    if (pipe2(ends, O_CLOEXEC) == 0)
+        (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    *out = (struct error_pipe){ ends[0], ends[1] };
+}
+
+static void close_errors(struct error_pipe *pipe)
+{
+    if (pipe->read >= 0)
+        close(pipe->read);
+    if (pipe->write >= 0)
+        close(pipe->write);
+    *pipe = (struct error_pipe){ -1, -1 };
+}
+
+static void leave_spare(struct cv_starter *starter, struct error_pipe *pipe)
+{
+    if (pipe->read < 0 || starter->nspare == AHEAD) {
+        close_errors(pipe);
+        return;
+    }
+    starter->spare[starter->nspare++] = *pipe;
+    *pipe = (struct error_pipe){ -1, -1 };
+}
+
+void cv_starter_exchange_errors(struct cv_start *start, int *read, int *write)
+{
+    struct error_pipe theirs = { *read, *write };
+
+    *read = start->errors.read;
+    *write = start->errors.write;
+    start->errors = (struct error_pipe){ -1, -1 };
+    leave_spare(start->starter, &theirs);
+}
+
 /* Reap a child that was made ahead and has no program. */
 static void reap(struct cv_start *start)
 {
+    leave_spare(start->starter, &start->errors);
     (void)TEMP_FAILURE_RETRY(waitpid(start->pid, NULL, 0));
     start->pid = 0;
     if (start->out >= 0)
@@ -362,6 +414,8 @@ static void leave_all(struct cv_starter *starter)
         kill(starter->ahead[i]->pid, SIGKILL);
     while (starter->nahead > 0)
         reap(starter->ahead[--starter->nahead]);
+    while (starter->nspare > 0)
+        close_errors(&starter->spare[--starter->nspare]);
 }
 
 void cv_starter_free(struct cv_starter *starter)
@@ -369,8 +423,10 @@ void cv_starter_free(struct cv_starter *starter)
     if (starter == NULL)
         return;
     leave_all(starter);
-    for (size_t i = 0; i < STARTS; i++)
+    for (size_t i = 0; i < STARTS; i++) {
         wait_until_unshared(&starter->starts[i]);
+        close_errors(&starter->starts[i].errors);
+    }
     munmap(starter->stacks, (size_t)STARTS * STACK);
     free(starter);
 }
@@ -569,7 +625,10 @@ static struct cv_start *begin_ahead(struct cv_starter *starter, int nothing)
 
     if (start == NULL || pipe2(ends, O_CLOEXEC) != 0)
         return NULL;
-    start->what = (struct cv_start_request){ .files = { nothing, ends[1], -1, -1 } };
+    if (start->errors.read < 0)
+        take_spare(starter, &start->errors);
+    start->what = (struct cv_start_request){ .files = { nothing, ends[1],
+                                                        start->errors.write, -1 } };
     start->out = ends[0];
     atomic_store(&start->ready, false);
     atomic_store(&start->go, 0);
@@ -580,6 +639,7 @@ static struct cv_start *begin_ahead(struct cv_starter *starter, int nothing)
     if (start->pid > 0)
         return start;
     close(start->out);
+    leave_spare(starter, &start->errors);
     start->out = -1;
     start->pid = 0;
     atomic_store(&start->shares, 0);

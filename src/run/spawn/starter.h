@@ -45,7 +45,7 @@ void cv_starter_settle(const struct cv_start *start, pid_t pid);
 int cv_starter_over(struct cv_start *start, pid_t pid);
 
 /* If short commands follow each other, children are made ahead while the thread is idle. Each has
- * an empty input and a pipe for its output, and waits for its program. */
+ * an empty input and pipes for its output and errors, and waits for its program. */
 
 /* Make one child; `nothing` becomes its descriptor 0. False: enough exist, or it does not pay. */
 bool cv_starter_prepare(struct cv_starter *starter, int nothing);
@@ -54,6 +54,9 @@ bool cv_starter_prepare(struct cv_starter *starter, int nothing);
 double cv_starter_rest(struct cv_starter *starter);
 /* Take a waiting child and the end of its output pipe to read from. NULL: none is ready. */
 struct cv_start *cv_starter_take(struct cv_starter *starter, int *out);
+/* Give the child another pipe for a later one, and get the pipe that is its standard error; -1: it
+ * has that of this process. */
+void cv_starter_exchange_errors(struct cv_start *start, int *read, int *write);
 /* Let a child that was taken run `what`, whose files are ignored. Returns its pid. */
 pid_t cv_starter_go(struct cv_start *start, const struct cv_start_request *what);
 /* End a child that was taken. */

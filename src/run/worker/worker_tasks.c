@@ -425,6 +425,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     struct cv_worker_slot *seat = &worker->seats[index];
     struct cv_slot *slot = &seat->slot;
     const bool leads = worker->options->lead != NULL;
+    static const struct cleave_listener none;
 
     cv_tasks_init(&seat->tasks);
     cv_slot_init(slot);
@@ -442,6 +443,8 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
+    slot->listener =
+        cv_start_limiter_has_spare_files(&worker->limiter, worker->nseats) ? &none : NULL;
     cv_worker_item_seat(worker, slot);
 }
 
