@@ -705,7 +705,7 @@ END
 
 @test "a word in braces that is no placeholder is refused" {
     prepare
-    for word in {slot} {name} x/{far}.txt '{#:%03d}' '{:%.3f}'; do
+    for word in {slot} {name} x/{far}.txt '{far:%03d}' '{#:03d}'; do
         shown=$(grep -o '{.*}' <<<"$word")
         refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
             run echo "$word" ::: a
@@ -727,6 +727,30 @@ END
     cleave 0 run -q --plus echo {slot} ::: 1
     cleave 0 run -q --header : echo {n} ::: n 1
     [ "$output" = 1 ]
+}
+
+@test "formats of printf: for items, parts of them, and numbers of commands" {
+    cleave 0 run -q -j 1 echo '{1:%.3f}' '{#:%03d}' '{%:%02d}' '{2/:%4s}|' ::: 1.5 2 ::: a/b
+    [ "$output" = $'1.500 001 01    b|\n2.000 002 01    b|' ]
+    # A list on standard input; a column with a name; a definition; names of results.
+    [ "$(seq 3 | "$CLEAVE" run -q echo '{:%02d}' | paste -sd' ')" = "01 02 03" ]
+    cleave 0 run -q --header : echo '{n:%+d}' ::: n 7
+    [ "$output" = +7 ]
+    cleave 0 run -q --rpl '{half} s/$/.5/' 'echo {half:%.2f} | cat' ::: 7
+    [ "$output" = 7.50 ]
+    cleave 0 run -q --results "$BATS_TEST_TMPDIR/out-{#:%03d}" echo ::: a
+    [ "$(<"$BATS_TEST_TMPDIR/out-001")" = a ]
+    for bad in '{:%q}' '{:%d %d}' '{:%5000d}' '{#:%}' '{1:%n}' '{:%.*f}' '{:%ld}'; do
+        refuses "'$bad': expected a format of printf for one value, such as {:%.3f}, {#:%03d} or {/:%12s}" \
+            run -q echo "$bad" ::: 1
+    done
+    refuses "the format '%f' needs a number, got the item 'ten'" run -q echo '{:%.1f}' ::: ten
+    refuses "the format '%d' needs a number, got the item '1e30'" run -q echo '{:%d}' ::: 1e30
+}
+
+@test "--plus: numbers from 0, for commands and workers" {
+    cleave 0 run -q --plus -j 1 echo {seq} {seq-1} {slot-1} ::: a b
+    [ "$output" = $'1 0 0\n2 1 0' ]
 }
 
 @test "what makes no sense is refused with what to type" {

@@ -351,6 +351,37 @@ static void commands_may_have_no_arguments(void **state)
     expect_with(&none, "x{}y{#}", "1|2", "xy1|xy2");
 }
 
+static void formats_are_those_of_printf(void **state)
+{
+    static const struct {
+        const char *word, *items, *expected;
+    } cases[] = {
+        { "{:%5d}", "3|-3|3.9", "'    3'|'   -3'|'    3'" },
+        { "{:%-5d}_{:%05d}", "3", "'3    '_00003" },
+        { "{:%x}{:%X}{:%o}{:%u}", "255", "ffFF377255" },
+        { "{:%g}_{:%e}_{:%.1f}", "0.25", "0.25_2.500000e-01_0.2" },
+        { "{:%d}", "9007199254740993| 7 ", "9007199254740993|7" },
+        { "{.:%7s}{/:%-4s}", "d/a.c", "'    d/a''a.c '" },
+        { "{:%.2s}", "abc|a", "ab|a" },
+        { "{#:%03d}-{%:%02d}", "a|b", "001-03|002-03" },
+        { "{= s/a/1/ =}", "a", "1" },
+        /* Text after all. */
+        { "{x:5d}", "a", "{x:5d} a" },
+        { "{:%d", "1", "{:%d 1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_with(&usual, cases[i].word, cases[i].items, cases[i].expected);
+    expect_with(&plus, "{%.c:%4s}{slot-1:%02d}{0#:%3s}", "a.c", "'   a'02'  1'");
+    expect_error(&usual, "{:%c}",
+                 "'{:%c}': expected a format of printf for one value, such as {:%.3f}, "
+                 "{#:%03d} or {/:%12s}");
+    expect_error(&usual, "{.:% 0-++5.2d}x{:%s%s}",
+                 "'{.:% 0-++5.2d}': expected a format of printf for one value, such as "
+                 "{:%.3f}, {#:%03d} or {/:%12s}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +394,7 @@ int main(void)
         cmocka_unit_test(no_expression_runs_for_ever),
         cmocka_unit_test(columns_are_split_by_expressions_of_perl),
         cmocka_unit_test(commands_may_have_no_arguments),
+        cmocka_unit_test(formats_are_those_of_printf),
     };
 
     return cmocka_run_group_tests_name("placeholders", tests, NULL, NULL);

@@ -235,6 +235,16 @@ static bool is_position(const char *word)
     return CV_IS_ONE_OF(word + strspn(word, "0123456789"), "}", ".}", "/}", "//}", "/.}");
 }
 
+/* Whether the text begins with "{.}", or with a format of it: "{.:%9s}". */
+static bool is_form(const char *text, const char *form)
+{
+    const size_t length = strlen(form) - 1;
+
+    return strncmp(text, form, length) == 0 &&
+           (text[length] == '}' ||
+            (strncmp(text + length, ":%", 2) == 0 && strchr(text + length, '}') != NULL));
+}
+
 /* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
 static const char *find_place(const char *word, size_t *length)
 {
@@ -250,8 +260,8 @@ static const char *find_place(const char *word, size_t *length)
         if (at > word && at[-1] == '$')
             continue;
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-            if (strncmp(at, forms[i], strlen(forms[i])) == 0) {
-                *length = strlen(forms[i]);
+            if (is_form(at, forms[i])) {
+                *length = strcspn(at, "}") + 1;
                 return at;
             }
     }

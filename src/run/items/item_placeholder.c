@@ -482,7 +482,7 @@ enum cleave_status cv_item_expression_apply(struct cv_item_expression *expressio
 
 /* --- placeholders ------------------------------------------------------------------------- */
 
-/* Name and expression, as GNU parallel 20221122 defines them; or, after CV_ITEM_UNKNOWN, an alternative.
+/* Name and expression, as GNU parallel 20260422 defines them; or, after CV_ITEM_UNKNOWN, an alternative.
  * A longer beginning precedes a shorter one. */
 static const struct known {
     enum cv_item_part part;
@@ -507,7 +507,10 @@ static const struct known {
     /* With items.plus only. */
     { CV_ITEM_TOTAL, "{##}" },
     { CV_ITEM_PADDED_NUMBER, "{0#}" },
+    { CV_ITEM_NUMBER, "{seq}" },
+    { CV_ITEM_NUMBER_FROM_0, "{seq-1}" },
     { CV_ITEM_SLOT, "{slot}" },
+    { CV_ITEM_SLOT_FROM_0, "{slot-1}" },
     { CV_ITEM_VALUE, "{:-([^}]+?)} s/^0?\\z/$$1/" },
     { CV_ITEM_VALUE, "{:(\\d+?)} s/^.{0,$$1}//s" },
     { CV_ITEM_VALUE, "{:(\\d+?):(\\d+?)} s/^.{0,$$1}(.{0,$$2}).*/$1/s" },
@@ -717,10 +720,11 @@ enum cleave_status cv_item_replacements_check(const struct cv_item_replacements 
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_item_placeholder_find(const char *text, const char *const *later,
-                                            const struct cv_item_replacements *from,
-                                            struct cv_item_placeholder *out,
-                                            struct cleave_error *err)
+/* Find a placeholder and compile its expression. */
+static enum cleave_status find_compiled(const char *text, const char *const *later,
+                                        const struct cv_item_replacements *from,
+                                        struct cv_item_placeholder *out,
+                                        struct cleave_error *err)
 {
     struct found found = { .field = NULL };
     char *inside = NULL, *shown;
@@ -741,5 +745,37 @@ enum cleave_status cv_item_placeholder_find(const char *text, const char *const 
     }
     free(inside);
     *out = found.placeholder;
+    return status;
+}
+
+enum cleave_status cv_item_placeholder_find(const char *text, const char *const *later,
+                                            const struct cv_item_replacements *from,
+                                            struct cv_item_placeholder *out,
+                                            struct cleave_error *err)
+{
+    const char *format = from->none ? NULL : cv_item_format_find(text);
+    enum cleave_status status;
+    char *plain;
+    size_t length;
+
+    if (format == NULL)
+        return find_compiled(text, later, from, out, err);
+    length = (size_t)(format - text); /* with '}' in place of the colon */
+    plain = strndup(text, length);
+    if (plain == NULL)
+        return cv_fail_memory(err, "the command");
+    plain[length - 1] = '}';
+    status = find_compiled(plain, later, from, out, err);
+    free(plain);
+    if (status != CLEAVE_OK)
+        return status;
+    if (out->length != length) {
+        cv_item_expression_free(out->expression);
+        return find_compiled(text, later, from, out, err);
+    }
+    out->length = length + strcspn(format, "}") + 1;
+    status = cv_item_format_read(format, text, &out->format, err);
+    if (status != CLEAVE_OK)
+        cv_item_expression_free(out->expression);
     return status;
 }

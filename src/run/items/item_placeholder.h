@@ -12,6 +12,7 @@
 #define CV_ITEM_PLACEHOLDER_H
 #include <stdbool.h>
 #include "base/text.h"
+#include "run/items/item_format.h"
 #include <cleave/error.h>
 
 struct cv_item_regex;
@@ -46,7 +47,9 @@ enum cv_item_part {
     CV_ITEM_VALUE,
     CV_ITEM_NUMBER, /* command number */
     CV_ITEM_SLOT,   /* worker slot    */
-    CV_ITEM_TOTAL,  /* commands       */
+    CV_ITEM_NUMBER_FROM_0,
+    CV_ITEM_SLOT_FROM_0,
+    CV_ITEM_TOTAL, /* commands       */
     CV_ITEM_PADDED_NUMBER,
     CV_ITEM_UNKNOWN, /* known to GNU parallel only */
 };
@@ -56,6 +59,7 @@ struct cv_item_placeholder {
     int position;  /* value number from 1, or from -1 backwards; 0: all values  */
     enum cv_item_part part;
     struct cv_item_expression *expression; /* owned; NULL: the value stays */
+    struct cv_item_format format;          /* after the expression */
 };
 
 /* Which placeholders there are, besides "{}", "{.}", "{1}", "{#}" and their like. Borrowed. */

@@ -497,7 +497,9 @@ static const char *find_unknown(const struct cv_item_piece *piece, size_t *lengt
             continue;
         *length = (size_t)(close + 1 - at);
         if (strncmp(at, "{:%", 3) == 0 || strncmp(at, "{#:", 3) == 0 ||
-            (strchr("0123456789", at[1]) == NULL && strspn(at + 1, word) == *length - 2))
+            (strchr("0123456789", at[1]) == NULL &&
+             (strspn(at + 1, word) == *length - 2 ||
+              strncmp(at + 1 + strspn(at + 1, word), ":%", 2) == 0)))
             return at;
     }
     return NULL;
@@ -579,6 +581,17 @@ static void put_value(struct target *to, const struct cv_item_piece *piece,
         quote_within(to->line, piece->quotes, bytes, length);
 }
 
+static void put_formatted(struct target *to, const struct cv_item_piece *piece,
+                          const char *value)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    to->status = cv_item_format_add(&piece->value.format, value, &text, to->err);
+    if (to->status == CLEAVE_OK)
+        put_value(to, piece, text.bytes, text.length);
+    cv_text_done(&text);
+}
+
 /* `argument` is NULL if there is no such value. */
 static void put_one(struct target *to, const struct cv_item_piece *piece,
                     const char *argument)
@@ -588,24 +601,33 @@ static void put_one(struct target *to, const struct cv_item_piece *piece,
     if (to->status == CLEAVE_OK && piece->value.expression != NULL)
         to->status = cv_item_expression_apply(piece->value.expression, argument,
                                               &argument, to->err);
-    if (to->status == CLEAVE_OK)
+    if (to->status == CLEAVE_OK && piece->value.format.conversion != '\0')
+        put_formatted(to, piece, argument);
+    else if (to->status == CLEAVE_OK)
         put_value(to, piece, argument, strlen(argument));
 }
 
-static void put_number(struct target *to, enum cv_item_part part)
+static void put_number(struct target *to, const struct cv_item_piece *piece)
 {
     const struct cv_item_values *values = to->values;
+    const enum cv_item_part part = piece->value.part;
     int digits = 1, length;
     char text[48];
 
     for (uint64_t last = values->total; part == CV_ITEM_PADDED_NUMBER && last >= 10;
          last /= 10)
         digits++;
-    length = snprintf(text, sizeof text, "%0*llu", digits,
-                      (unsigned long long)(part == CV_ITEM_TOTAL  ? values->total
-                                           : part == CV_ITEM_SLOT ? values->slot
-                                                                  : values->number));
-    put_text(to, text, (size_t)length);
+    length =
+        snprintf(text, sizeof text, "%0*llu", digits,
+                 (unsigned long long)(part == CV_ITEM_TOTAL           ? values->total
+                                      : part == CV_ITEM_SLOT          ? values->slot
+                                      : part == CV_ITEM_SLOT_FROM_0   ? values->slot - 1
+                                      : part == CV_ITEM_NUMBER_FROM_0 ? values->number - 1
+                                                                      : values->number));
+    if (piece->value.format.conversion != '\0' && to->status == CLEAVE_OK)
+        put_formatted(to, piece, text);
+    else
+        put_text(to, text, (size_t)length);
 }
 
 /* Fill a placeholder that stands for one text; false: it stands for all values. */
@@ -616,7 +638,7 @@ static bool put_single(struct target *to, const struct cv_item_piece *piece)
                                              : (int)values->count + piece->value.position;
 
     if (piece->value.part != CV_ITEM_VALUE)
-        put_number(to, piece->value.part);
+        put_number(to, piece);
     else if (piece->value.position != 0)
         put_one(to, piece,
                 at >= 0 && (size_t)at < values->count ? values->arguments[at] : NULL);
