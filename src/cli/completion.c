@@ -156,8 +156,10 @@ static enum completes operand_completes(const struct cv_verb_list *verbs,
     }
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);
-    if (strcmp(verb, "help") == 0)
+    if (strcmp(verb, "help") == 0) {
         add_first_words(verbs, out_words);
+        cv_help_topic_words(out_words);
+    }
     return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 

@@ -21,7 +21,10 @@ static int run_other(int count, char *const *words, int started)
     if (help && started == 0 && count > 1) /* --help run: of that one */
         return call("help", count - 1, words + 1);
     if (help) {
-        cv_help_list(started, (const char *const *)words, &text);
+        if (started == 0 && words[0][1] == 'h')
+            cv_help_short(&text);
+        else
+            cv_help_list(started, (const char *const *)words, &text);
         return cv_print_take(&text);
     }
     if (count > 0 && strcmp(words[0], "--version") == 0)

@@ -92,11 +92,39 @@ static void offer_first_words(struct offer *offer)
     }
 }
 
+/* Refuse the name of another program that cleave run or cleave help replaces; CV_EXIT_DONE: it
+ * is another word. */
+static int refuse_program(int count, const char *const *words)
+{
+    static const char *const others[][2] = {
+        { "parallel", "run" },
+        { "xargs", "run -a -" },
+        { "man", "help" },
+    };
+    struct cv_text line = { NULL, 0, 0, false };
+    int status = CV_EXIT_DONE;
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(words[0], others[i][0]) != 0)
+            continue;
+        cv_text_add(&line, "cleave %s", others[i][1]);
+        for (int k = 1; k < count; k++) {
+            cv_text_add(&line, " ");
+            cv_shell_word_add(&line, words[k]);
+        }
+        status = cv_refuse("unknown command '%s'; instead: %s", words[0],
+                           line.failed ? others[i][1] : line.bytes);
+    }
+    cv_text_done(&line);
+    return status;
+}
+
 int cv_verb_unknown(int count, const char *const *words)
 {
     struct offer offer = { .count = 0 };
     char typed[2 * CV_ECHO_ROOM + 1], hint[512];
 
+    CV_DO(refuse_program(count, words));
     snprintf(typed, sizeof typed, "%s", CV_ECHO(words[0]));
     for (size_t i = 0; i < cv_verbs.count; i++) {
         if (starts_with(cv_verbs.items[i], 1, words))
@@ -141,8 +169,29 @@ void cv_help_list(int count, const char *const *words, struct cv_text *out)
         if (starts_with(verb, count, words))
             cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);
     }
+    if (count == 0)
+        cv_help_topics(out);
     cv_text_add(out,
                 "\n'cleave COMMAND --help' explains a command and shows an example.\n");
+}
+
+static const char program_examples[] =
+    "cleave run -i big.csv -o out.csv ./score\n"
+    "cleave run gzip -k ::: *.log\n"
+    "cleave run --hosts a,b -i big.jsonl -o out ./parse\n"
+    "cleave check -i access.log -- awk '{ n += $10 } END { print n }'\n"
+    "cleave split -n 8 -i reads.fastq -o 'part-{}.fastq'\n"
+    "cleave plan load --platform lab.yaml --load '10 GB'";
+
+void cv_help_short(struct cv_text *out)
+{
+    cv_text_add(out, "Usage: cleave COMMAND [OPTION]...\n\n");
+    for (size_t i = 0; i < cv_verbs.count; i++)
+        if (cv_verbs.items[i]->is_first)
+            cv_text_add(out, "  %-16s %s\n", cv_verbs.items[i]->name,
+                        cv_verbs.items[i]->summary);
+    cv_help_examples(program_examples, out);
+    cv_text_add(out, "More: cleave --help, cleave COMMAND -h, cleave help TOPIC\n");
 }
 
 /* As roff: hyphens that can be copied, no accidental requests. */
@@ -324,7 +373,10 @@ static const struct cv_option help_options[] = {
 static int run_help(const struct cv_call *call)
 {
     const struct help_options *values = call->values;
-    const int count = (int)call->noperands;
+    const bool all = call->noperands > 0 && strcmp(call->operands[0], "all") == 0;
+    const char *const preset[] = { "run", NULL };
+    const char *const *words = call->operands + all;
+    int count = (int)call->noperands - all;
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_verb *verb = NULL;
     int used = 0;
@@ -334,33 +386,43 @@ static int run_help(const struct cv_call *call)
             printf("%s\n", cv_verbs.items[i]->name);
         return CV_EXIT_DONE;
     }
+    if (count == 1 && !all && !values->man && cv_help_topic(words[0], &text))
+        return cv_print_take(&text);
+    if (all && count == 0) {
+        words = preset;
+        count = 1;
+    }
     if (count > 0) {
-        verb = cv_verb_find(count, call->operands, &used);
+        verb = cv_verb_find(count, words, &used);
         if (verb != NULL && used < count)
             return cv_refuse("unexpected argument '%s'; expected 'cleave help %s'",
-                             CV_ECHO(call->operands[used]), verb->name);
+                             CV_ECHO(words[used]), verb->name);
         if (used < count)
-            return cv_verb_unknown(count, call->operands);
+            return cv_verb_unknown(count, words);
         if (verb == NULL && values->man)
-            return cv_refuse("no man page for '%s' alone", call->operands[0]);
+            return cv_refuse("no man page for '%s' alone", words[0]);
     }
     if (values->man)
         man_page(verb, &text);
     else if (verb != NULL)
-        cv_help_verb(verb, &text);
+        cv_help_verb(verb, all ? CV_HELP_ALL : CV_HELP_USUAL, &text);
     else
-        cv_help_list(count, call->operands, &text);
+        cv_help_list(count, words, &text);
     return cv_print_take(&text);
 }
 
 static const struct cv_verb cv_verb_help = {
     .name = "help",
-    .summary = "explain a command",
-    .description = "Explains a command, as COMMAND --help does, or lists the commands.",
-    .operands = "[COMMAND...]",
+    .summary = "explain a command or a topic",
+    .is_first = true,
+    .description =
+        "Explains a command, as COMMAND --help does, or a topic: items, csv, hosts, "
+        "reduce, formats or failures. 'all' shows every option of cleave run, 'all "
+        "COMMAND' those of another command. Without a word it lists commands and topics.",
+    .operands = "[all] [COMMAND...|TOPIC]",
     .max_operands = 8,
     .groups = CV_GROUPS(CV_GROUP("Output", help_options)),
-    .examples = "cleave help plan load",
+    .examples = "cleave help plan load\ncleave help csv",
     .values_size = sizeof(struct help_options),
     .run = run_help,
 };
@@ -423,16 +485,16 @@ extern const struct cv_verb cv_verb_run, cv_verb_check, cv_verb_slurm_script,
 /* In the order of the help. */
 /* clang-format off */
 static const struct cv_verb *const table[] = {
-    &cv_task_load.plan,        &cv_task_reduce.plan,    &cv_task_streams.plan,
-    &cv_task_items.plan,       &cv_task_load.simulate,  &cv_task_reduce.simulate,
-    &cv_task_streams.simulate, &cv_task_items.simulate, &cv_task_load.compare,
-    &cv_task_reduce.compare,   &cv_task_items.compare,  &cv_verb_run,
-    &cv_verb_check,
-    &cv_verb_slurm_script,     &cv_verb_split,          &cv_verb_join,
-    &cv_verb_worker,           &cv_verb_calibrate,      &cv_verb_report,
-    &cv_verb_replay,           &cv_verb_platform,       &cv_verb_sample,
-    &cv_verb_policies,         &cv_verb_engines,        &cv_verb_figures,
-    &cv_verb_version,          &cv_verb_completions,    &cv_verb_help
+    &cv_verb_run,              &cv_verb_check,          &cv_verb_split,
+    &cv_verb_join,             &cv_verb_worker,         &cv_verb_slurm_script,
+    &cv_verb_calibrate,        &cv_task_load.plan,      &cv_task_reduce.plan,
+    &cv_task_streams.plan,     &cv_task_items.plan,     &cv_task_load.simulate,
+    &cv_task_reduce.simulate,  &cv_task_streams.simulate, &cv_task_items.simulate,
+    &cv_task_load.compare,     &cv_task_reduce.compare, &cv_task_items.compare,
+    &cv_verb_report,           &cv_verb_replay,         &cv_verb_platform,
+    &cv_verb_sample,           &cv_verb_policies,       &cv_verb_engines,
+    &cv_verb_figures,          &cv_verb_version,        &cv_verb_completions,
+    &cv_verb_help
 };
 /* clang-format on */
 _Static_assert(sizeof table / sizeof *table <= CV_VERBS_MAX, "raise CV_VERBS_MAX");

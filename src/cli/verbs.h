@@ -31,6 +31,15 @@ int cv_verb_unknown(int count, const char *const *words);
  * count 0. */
 void cv_help_list(int count, const char *const *words, struct cv_text *out);
 
+/* 'cleave -h': the main commands, in one screen. */
+void cv_help_short(struct cv_text *out);
+
+/* Topics of 'cleave help' (help_topics.c): their list, their names, and one of them; false: there
+ * is no such topic. */
+void cv_help_topics(struct cv_text *out);
+void cv_help_topic_words(struct cv_text *out);
+bool cv_help_topic(const char *word, struct cv_text *out);
+
 /* Scripts that complete command lines, made from the tables of the verbs (completion.c). */
 void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);
 void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out);

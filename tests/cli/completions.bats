@@ -71,7 +71,7 @@ try() {
     "$CLEAVE" completions bash >"$BATS_TEST_TMPDIR/cleave.bash"
     "$CLEAVE" help --commands | while read -r verb; do
         try cleave $verb --
-        for option in $("$CLEAVE" $verb --help |
+        for option in $("$CLEAVE" help all $verb |
             sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p'); do
             [[ " $output " == *" $option "* ]]
         done

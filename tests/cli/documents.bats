@@ -364,7 +364,7 @@ tests_of() {
     done <"$BATS_TEST_TMPDIR/times"
     # Options are there, and lines of workers look as they do now.
     for option in $(grep -o 'cleave run -i [^"]*-- ./work' docs/guide/unequal.cast | grep -o -- '--[a-z]\+'); do
-        "$CLEAVE" run --help | grep -q -- "$option"
+        "$CLEAVE" help all | grep -q -- "$option"
     done
     command -v script >/dev/null || skip "script(1) is not there"
     seq 5000 >"$BATS_TEST_TMPDIR/in"

@@ -13,7 +13,7 @@ load helper
     "$CLEAVE" help --commands | while read -r verb; do
         page=man/cleave-${verb// /-}.1
         [ -f "$page" ]
-        "$CLEAVE" $verb --help | sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p' |
+        "$CLEAVE" help all $verb | sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p' |
             while read -r option; do
                 grep -qF -e "\\fB${option//-/\\-}\\fR" "$page"
             done

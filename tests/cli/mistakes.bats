@@ -88,6 +88,14 @@ mistake() {
     mistake 2 "unknown option '--verbatim'; --help lists those that there are" run --verbatim -i numbers -- wc
     mistake 2 "--workers: 'auto' is no number of workers and cannot be a name: 100% is one for each core" \
         run -j auto -i numbers -- wc
+    mistake 2 "--workers: expected a number in digits, as -j 2, got 'two'; to give one worker this name: 'two*1'" \
+        run -j two -i numbers -- wc
+    mistake 2 "--header: expected no argument, or [N], got 'true'; a command of this name: -- true" \
+        run --header=true -i numbers -- wc
+    mistake 2 "--header: expected no argument, or [N], got 'yes'; a command of this name: -- yes" \
+        run -i numbers --header yes wc -l
+    run -0 "$CLEAVE" run -q -i numbers --header -- true
+    mistake 2 "'b' would be the command; several hosts are one word: --hosts a,b" run --hosts a b -- wc
     mistake 2 "--workers: expected 1 to 4096, +N, -N, N%, 0, or names" run -j 2.5 -i numbers -- wc
     mistake 2 "--block: expected a positive amount such as 2000, 10k or 3 GB" run --block -1 -i numbers -- wc
     mistake 2 "--failed: expected a folder, got 'numbers', which is none" run --failed numbers -i numbers -- wc

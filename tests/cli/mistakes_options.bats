@@ -83,7 +83,7 @@ answered() {
 }
 
 @test "each row of the table is reached, and tells of options that there are" {
-    "$CLEAVE" run --help >help
+    "$CLEAVE" help all >help
     rows() { tr -d '\n' <"$table" | sed 's/" *"//g' | grep -oE '    \{ "[^"]+", *"=?' | grep $1 '=$' | cut -d '"' -f 2 | tr ' ' '\n'; }
     rows -v >names
     [ "$(wc -l <names)" -gt 150 ]

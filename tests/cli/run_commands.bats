@@ -214,13 +214,13 @@ guarded() {
     gone "$(cat self.b)"
     rm self.*
     # Also those that stay, and those that reduce.
-    begin -j a --persistent -i in -- sh -c "$SLEEPER"
+    begin -j 'a*1' --persistent -i in -- sh -c "$SLEEPER"
     appears self.a
     guarded $MASTER
     kill -9 $MASTER
     gone "$(cat self.a)"
     rm self.*
-    begin -j a --block 2 -i in --reduce "$SLEEPER" -- cat
+    begin -j 'a*1' --block 2 -i in --reduce "$SLEEPER" -- cat
     appears self.a
     guarded $MASTER
     kill -9 $MASTER

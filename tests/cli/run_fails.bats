@@ -67,7 +67,7 @@ prepare() {
     # Where there is no other, by the same.
     rm tried
     # shellcheck disable=SC2016
-    job -i in -j a --block 1M --retries 2 --joblog log -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
+    job -i in -j 'a*1' --block 1M --retries 2 --joblog log -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
     cmp in out
     # Not even once, if one run is what was asked for.
     rm tried

@@ -59,7 +59,7 @@ draws() {
 @test "a slow worker has a rate" {
     prepare
     head -n 1000 in >few
-    draws 40 ' MB/s' -i few -j one --block 1k -- sh -c 'sleep 0.1; cat'
+    draws 40 ' MB/s' -i few -j 'one*1' --block 1k -- sh -c 'sleep 0.1; cat'
     grep -qE '^  one +[0-9]+ .* 0\.0[0-9]+  works$' lines
 }
 

@@ -116,8 +116,8 @@ part() {
 continue_log() { # TITLES ROW
     printf '%s\n%s\n' "$1" "$2" >log
     rm -f j out
-    cleave 0 run -q -i in -j only --block 1M --journal j --joblog first -o out -- cat
-    cleave "${3-0}" run -q -i in -j only --block 1M --journal j2 --resume --joblog log -o out -- cat
+    cleave 0 run -q -i in -j 'only*1' --block 1M --journal j --joblog first -o out -- cat
+    cleave "${3-0}" run -q -i in -j 'only*1' --block 1M --journal j2 --resume --joblog log -o out -- cat
     rm -f j2
 }
 

@@ -49,7 +49,7 @@ while head := sys.stdin.buffer.read(8):
     sys.stdout.buffer.flush()
 S
     chmod +x stays
-    cleave 0 run -q -i a -j only --block 1k --persistent ./stays
+    cleave 0 run -q -i a -j 'only*1' --block 1k --persistent ./stays
     [ "$output" = "only 1" ]
     printf 'workers:\n  - {name: here, speed: 1e6, bandwidth: 1e9, count: 2}\n' >p.yaml
     printf '  - {name: h, slots: 2, speed: 1e6, bandwidth: 1e9}\n' >>p.yaml

@@ -15,8 +15,86 @@ load helper
     local listed=$output
     cleave 0 help
     [ "$output" = "$listed" ]
-    cleave 0 -h
-    [ "$output" = "$listed" ]
+}
+
+# options -- how many options $output shows.
+options() { grep -cE '^  (    |-., )--' <<<"$output"; }
+
+@test "-h is one screen: 12 options or commands, 6 examples" {
+    for verb in run ""; do
+        cleave 0 $verb -h
+        [ "$(wc -l <<<"$output")" -le 23 ]
+        [ -z "$(awk 'length > 80' <<<"$output")" ]
+        [ "$(sed -n '/^Examples:$/,$p' <<<"$output" | grep -c '^  cleave ')" -eq 6 ]
+        [ "$(sed -n '/^$/,/^$/p' <<<"$output" | grep -c '^  ')" -eq 12 ]
+    done
+}
+
+@test "run --help shows what most need, and help all every option" {
+    cleave 0 run --help
+    [ "$(options)" -le 75 ]
+    lacks "--framed"
+    lacks "--keep-order"
+    has "More: 'cleave help' lists the topics"
+    cleave 0 help all
+    [ "$(options)" -gt 100 ]
+    has "--framed"
+    has "--keep-order"
+    local all=$output
+    cleave 0 help all run
+    [ "$output" = "$all" ]
+    cleave 0 help all split
+    [ "$output" = "$("$CLEAVE" split --help)" ]
+    refuses "unknown command 'spilt'; did you mean 'split'?" help all spilt
+    # Each row is the text of the table: what -h shows is how --help begins.
+    cleave 0 run -h
+    has "Run N commands at a time"
+    has "Run a failing command up to N times in all"
+}
+
+@test "help by topic: options of all levels, examples and tables" {
+    for topic in items csv hosts reduce formats failures; do
+        cleave 0 help $topic
+        [[ $output == "$topic: "* ]]
+        has "Examples:"
+        has "Options of cleave run:"
+        [ -z "$(awk 'length > 80' <<<"$output")" ]
+        [ "$(options)" -ge 6 ] || [ $topic = reduce ]
+        [ "$(grep -cE '^  (    |-., )--' <<<"$output")" -eq \
+            "$(grep -oE '^  (    |-., )--[a-z-]+' <<<"$output" | sort -u | wc -l)" ]
+        cleave 0 help
+        has "  $topic"
+        [[ $("$CLEAVE" completions bash) == *" $topic"* ]]
+    done
+    cleave 0 help items
+    has "{:%6.2f}"
+    has "--rpl RULE"
+    cleave 0 help formats
+    has "fasta, fastq"
+    cleave 0 help hosts
+    has "--grace TIME"
+    has "--sshlogin HOSTS"
+    # A topic is one word; there is no man page for it.
+    cleave 2 help csv items
+    cleave 2 help --man csv
+}
+
+@test "options that a topic names exist" {
+    grep -oE '"--[a-z -]+"' src/cli/help_topics.c | tr -d '"' | tr ' ' '\n' | sort -u >"$BATS_TEST_TMPDIR/named"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/named")" -gt 25 ]
+    "$CLEAVE" help all >"$BATS_TEST_TMPDIR/all"
+    while read -r option; do
+        grep -qE -- "^  (    |-., )$option( |$)" "$BATS_TEST_TMPDIR/all" || {
+            echo "there is no option $option"
+            false
+        }
+    done <"$BATS_TEST_TMPDIR/named"
+}
+
+@test "names of other programs are answered with what to type" {
+    refuses "unknown command 'parallel'; instead: cleave run echo 'a b' ::: 1" parallel echo 'a b' ::: 1
+    refuses "unknown command 'xargs'; instead: cleave run -a - wc -l" xargs wc -l
+    refuses "unknown command 'man'; instead: cleave help run" man run
 }
 
 @test "the start of several names: help for them" {
@@ -40,7 +118,7 @@ load helper
     refuses "unknown command 'plan lod'; did you mean 'plan load'?" help plan lod
     refuses "unexpected argument 'extra'; expected 'cleave help plan load'" help plan load extra
     cleave 2 ''
-    [[ $stderr == "cleave: unknown command ''; known: plan, simulate, compare,"* ]]
+    [[ $stderr == "cleave: unknown command ''; known: run, check, split,"* ]]
     cleave 2 plan load2
     cleave 2 load plan
 }
@@ -162,7 +240,7 @@ load helper
         cleave 0 help $verb
         [ "$output" = "$help" ]
         cleave 0 $verb -h --no-such-option
-        [ "$output" = "$help" ]
+        [ "$output" = "$help" ] || [[ $verb == @(run|check) ]]
     done
     cleave 0 --help
     [ -z "$(printf '%s\n' "$output" | awk 'length > 80')" ]

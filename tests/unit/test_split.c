@@ -95,6 +95,7 @@ static void mistakes(void **state)
         { "tsv", "unknown splitter 'tsv': its records are lines, or csv:tab where quotes "
                  "hold ends of lines" },
         { "ndjson", "unknown splitter 'ndjson': its records are jsonl" },
+        { "fq", "unknown splitter 'fq': its records are fastq" },
         { "vcf", "unknown splitter 'vcf': its records are lines with input.header '#'" },
         { "lines:3", "expected 'lines' with nothing after its name, got 'lines:3'" },
         { "fixed", "expected 'fixed:BYTES', got 'fixed'" },

@@ -290,6 +290,17 @@ static bool fits_maybe(const char *word)
     return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
 }
 
+/* Refuse a word that would switch an option on or off. */
+static int refuse_switch(const struct cv_option *option, const char *word)
+{
+    if (word == NULL ||
+        !CV_IS_ONE_OF(word, "true", "false", "yes", "no", "on", "off", "none", "auto"))
+        return CV_EXIT_DONE;
+    return cv_refuse("%s: expected no argument, or %s, got '%s'; a command of this name: "
+                     "-- %s",
+                     option->name, option->argument, word, word);
+}
+
 static int read_long(struct reader *reader, const char *word);
 
 /* Read the words of a synonym, the last one with `text`; NULL: with the next word, if it takes
@@ -358,6 +369,11 @@ static int read_long(struct reader *reader, const char *word)
     if (option->kind == CV_OPTION_MAYBE && text == NULL && reader->next < reader->count &&
         fits_maybe(reader->words[reader->next]))
         text = reader->words[reader->next++];
+    if (option->kind == CV_OPTION_MAYBE)
+        CV_DO(refuse_switch(option, text != NULL ? text
+                                    : reader->next < reader->count
+                                        ? reader->words[reader->next]
+                                        : NULL));
     if (text == NULL && option->implied != NULL &&
         (reader->next >= reader->count ||
          !is_used_later(reader, reader->words[reader->next])))
@@ -434,22 +450,24 @@ static bool wants_argument(const struct cv_option_group *groups, const char *wor
 }
 
 /* Help counts even after options with mistakes. */
-static bool asks_for_help(const struct cv_option_group *groups,
-                          const struct cv_typed *typed)
+static enum cv_help_kind asked_help(const struct cv_option_group *groups,
+                                    const struct cv_typed *typed)
 {
     for (int i = 0; i < typed->count && strcmp(typed->words[i], "--") != 0; i++) {
         const char *word = typed->words[i];
 
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-            return true;
+        if (strcmp(word, "--help") == 0)
+            return CV_HELP_USUAL;
+        if (strcmp(word, "-h") == 0)
+            return CV_HELP_SHORT;
         if (typed->command && (word[0] != '-' || word[1] == '\0') && !fits_maybe(word))
-            return false;
+            return CV_HELP_NONE;
         if (typed->command && wants_argument(groups, word) && i + 1 < typed->count &&
             strcmp(typed->words[i + 1], "--help") != 0 &&
             strcmp(typed->words[i + 1], "-h") != 0)
             i++;
     }
-    return false;
+    return CV_HELP_NONE;
 }
 
 bool cv_option_takes(const struct cv_option *option)
@@ -478,8 +496,8 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
                              out,    typed->foreign, NULL };
     bool ended = false;
 
-    *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };
-    if (out->help)
+    *out = (struct cv_parsed){ .help = asked_help(groups, typed) };
+    if (out->help != CV_HELP_NONE)
         return CV_EXIT_DONE;
     out->operands = cv_need(arena, (size_t)count, sizeof *out->operands, "the arguments");
     while (reader.next < count) {

@@ -28,6 +28,20 @@ enum cv_option_kind {
     CV_OPTION_SECONDS, /* double: a time of 0 or more, "500ms"          */
 };
 
+/* Which help shows an option. */
+enum cv_option_level {
+    CV_USUAL, /* --help */
+    CV_FIRST, /* -h as well: the first sentence of its help fits into one line */
+    CV_RARE,  /* 'cleave help all', topics and the man page only */
+};
+
+enum cv_help_kind {
+    CV_HELP_NONE,
+    CV_HELP_SHORT, /* -h */
+    CV_HELP_USUAL, /* --help */
+    CV_HELP_ALL,
+};
+
 /* An amount, and whether it was typed in bytes ("3 GB"). */
 struct cv_amount {
     double units;
@@ -57,6 +71,7 @@ struct cv_option {
     bool required;
     enum cv_option_kind kind;
     enum cv_file_role file;
+    enum cv_option_level level;
     int value;            /* FLAG: the value to store                            */
     const char *implied;  /* the argument of the long name if it has none; or NULL */
     const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
@@ -98,8 +113,8 @@ const struct cv_option *cv_option_find(const struct cv_option_group *groups,
 struct cv_parsed {
     const char **operands; /* owned by the arena */
     size_t noperands;
-    bool marked; /* `--` was before the operands                    */
-    bool help;   /* --help or -h was given; nothing else was judged */
+    bool marked;            /* `--` was before the operands */
+    enum cv_help_kind help; /* if one was asked for, nothing else was judged */
 };
 
 bool cv_option_takes(const struct cv_option *option);

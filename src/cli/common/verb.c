@@ -38,7 +38,7 @@ const char cv_program_description[] =
 
 const struct cv_option cv_help_option = { .name = "--help",
                                           .letter = 'h',
-                                          .help = "Show this help." };
+                                          .help = "Show this help; -h is short." };
 
 static void wrap(struct cv_text *out, const char *words, size_t indent)
 {
@@ -59,7 +59,35 @@ void cv_help_usage(const struct cv_verb *verb, struct cv_text *out)
         cv_text_add(out, " %s", verb->operands);
 }
 
-static void list_option(const struct cv_option *o, struct cv_text *out)
+static bool is_shown(const struct cv_option *option, enum cv_help_kind kind)
+{
+    return kind == CV_HELP_ALL || option->level == CV_FIRST ||
+           (kind == CV_HELP_USUAL && option->level == CV_USUAL);
+}
+
+static bool has_shown(const struct cv_verb *verb, enum cv_help_kind kind)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
+        if (is_shown(option, kind))
+            return true;
+    return false;
+}
+
+/* Keep the first sentence, without its full stop. */
+static void cut_sentence(struct cv_text *text)
+{
+    char *end = text->failed ? NULL : strstr(text->bytes, ". ");
+
+    if (end == NULL && !text->failed && text->length > 0)
+        end = text->bytes + text->length - 1;
+    if (end != NULL)
+        *end = '\0';
+}
+
+void cv_help_option_row(const struct cv_option *o, enum cv_help_kind kind,
+                        struct cv_text *out)
 {
     struct cv_text help = { NULL, 0, 0, false };
     const size_t before = out->length;
@@ -72,11 +100,13 @@ static void list_option(const struct cv_option *o, struct cv_text *out)
     if (o->argument != NULL)
         cv_text_add(out, " %s", o->argument);
     length = (int)(out->length - before);
-    if (length > OPTION_COLUMN - 2)
+    if (length >= OPTION_COLUMN)
         cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
     else
         cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
     cv_option_help(o, &help);
+    if (kind == CV_HELP_SHORT)
+        cut_sentence(&help);
     wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
     cv_text_end(&help, out);
 }
@@ -119,7 +149,7 @@ const char *cv_help_example(const char *examples, size_t room, struct cv_text *o
     return *examples == '\n' ? examples + 1 : examples;
 }
 
-static void list_examples(const char *examples, struct cv_text *out)
+void cv_help_examples(const char *examples, struct cv_text *out)
 {
     cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
     while (*examples != '\0') {
@@ -138,26 +168,68 @@ bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb)
     return verb == NULL || fact->verb == NULL || strcmp(fact->verb, verb->name) == 0;
 }
 
-void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
+void cv_help_facts(const struct cv_fact *facts, const struct cv_verb *verb,
+                   struct cv_text *out)
+{
+    size_t width = 5;
+
+    for (const struct cv_fact *fact = facts; fact->name != NULL; fact++)
+        if (strlen(fact->name) > width)
+            width = strlen(fact->name);
+    for (; facts->name != NULL; facts++) {
+        if (!cv_help_says(facts, verb))
+            continue;
+        cv_text_add(out, "  %-*s  ", (int)width, facts->name);
+        wrap(out, facts->meaning, width + 4);
+    }
+}
+
+static void add_short_help(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option *option;
+
+    cv_text_add(out, "\n");
+    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
+        if (is_shown(option, CV_HELP_SHORT))
+            cv_help_option_row(option, CV_HELP_SHORT, out);
+    cv_help_examples(verb->examples, out);
+    cv_text_add(out,
+                "More: cleave %s --help; cleave help items|csv|hosts|reduce|formats|"
+                "failures\n",
+                verb->name);
+}
+
+void cv_help_verb(const struct cv_verb *verb, enum cv_help_kind kind, struct cv_text *out)
 {
     const struct cv_option_group *group = verb->groups;
 
     cv_text_add(out, "Usage: ");
     cv_help_usage(verb, out);
-    cv_text_add(out, "\n\n");
+    cv_text_add(out, "\n");
+    if (kind == CV_HELP_SHORT && has_shown(verb, kind)) {
+        add_short_help(verb, out);
+        return;
+    }
+    if (kind == CV_HELP_SHORT)
+        kind = CV_HELP_USUAL;
+    cv_text_add(out, "\n");
     wrap(out, verb->description, 0);
     for (; group != NULL && group->title != NULL; group++) {
         cv_text_add(out, "\n%s:\n", group->title);
         for (size_t i = 0; i < group->count; i++)
-            list_option(&group->options[i], out);
+            if (is_shown(&group->options[i], kind))
+                cv_help_option_row(&group->options[i], kind, out);
     }
     cv_text_add(out, "\n%s:\n", verb->groups != NULL ? "Help" : "Options");
-    list_option(&cv_help_option, out);
-    list_examples(verb->examples, out);
+    cv_help_option_row(&cv_help_option, kind, out);
+    cv_help_examples(verb->examples, out);
     cv_text_add(out, "\nExit status:\n");
-    for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
-        if (cv_help_says(fact, verb))
-            cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
+    cv_help_facts(cv_exit_facts, verb, out);
+    if (has_shown(verb, CV_HELP_SHORT))
+        cv_text_add(out,
+                    "\nMore: 'cleave help' lists the topics; 'cleave help all %s' has "
+                    "every option.\n",
+                    verb->name);
 }
 
 static bool takes(const struct cv_verb *verb, const char *name)
@@ -212,8 +284,8 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
                          &arena, values, &parsed);
     if (status != CV_EXIT_DONE && verb->refused != NULL)
         verb->refused(count, words, status);
-    if (status == CV_EXIT_DONE && parsed.help) {
-        cv_help_verb(verb, &help);
+    if (status == CV_EXIT_DONE && parsed.help != CV_HELP_NONE) {
+        cv_help_verb(verb, parsed.help, &help);
         status = cv_print_take(&help);
     } else if (status == CV_EXIT_DONE && parsed.noperands > verb->max_operands) {
         status = refuse_operand(verb, parsed.operands[verb->max_operands], count, words);

@@ -32,7 +32,8 @@ struct cv_verb {
     const char *operands;    /* for usage: "[NAME]"; NULL: none */
     bool operand_files;      /* operands are files to read */
     size_t max_operands;
-    bool command; /* the operands are a command with its own options */
+    bool command;  /* the operands are a command with its own options */
+    bool is_first; /* 'cleave -h' shows it */
     const struct cv_option_group *groups;       /* NULL: only --help */
     const struct cv_option_rule *rules;         /* NULL: none, or `run` checks them */
     const struct cv_other_tool_option *foreign; /* NULL: none */
@@ -99,7 +100,15 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words);
 
 enum { CV_HELP_WIDTH = 80 }; /* columns */
 
-void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
+/* `kind` without CV_FIRST options: all of CV_HELP_USUAL instead of CV_HELP_SHORT. */
+void cv_help_verb(const struct cv_verb *verb, enum cv_help_kind kind,
+                  struct cv_text *out);
+void cv_help_option_row(const struct cv_option *option, enum cv_help_kind kind,
+                        struct cv_text *out);
+void cv_help_examples(const char *examples, struct cv_text *out);
+/* The name of a fact, and its meaning, wrapped. */
+void cv_help_facts(const struct cv_fact *facts, const struct cv_verb *verb,
+                   struct cv_text *out);
 /* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
 

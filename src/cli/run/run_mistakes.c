@@ -554,6 +554,20 @@ static bool is_plain_file(const char *name)
     return stat(name, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+/* "--hosts a b -- wc": b is another host. */
+static int check_hosts(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+
+    if (values->hosts == NULL || call->noperands == 0 ||
+        !cv_is_one_of("--", call->operands, call->noperands) ||
+        cv_is_program(call->operands[0]))
+        return CV_EXIT_DONE;
+    return cv_refuse(
+        "'%s' would be the command; several hosts are one word: --hosts %s,%s",
+        CV_ECHO(call->operands[0]), CV_ECHO(values->hosts), CV_ECHO(call->operands[0]));
+}
+
 /* "-i a b -- wc", or "-i *.txt -- wc": b is another input. */
 static int check_inputs(const struct cv_call *call)
 {
@@ -563,7 +577,7 @@ static int check_inputs(const struct cv_call *call)
     while (files < call->noperands && is_plain_file(call->operands[files]))
         files++;
     if (files == 0)
-        return CV_EXIT_DONE;
+        return check_hosts(call);
     shown = cv_quoted(call->arena, call->operands[0]);
     /* The shell has expanded a pattern. */
     several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";

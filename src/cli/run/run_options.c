@@ -23,23 +23,23 @@ static void progress_words(struct cv_text *out)
 /* clang-format off */
 static const struct cv_option input_options[] = {
     CV_OPTION('i', "--input", REPEAT, "FILE", inputs,
-        "Read this file; may be given several times, the files are read one after the "
-        "other. A pattern that is no file, as 'part-*.csv', stands for all that match. "
-        "Default: standard input.", .file = CV_FILE_INPUT),
+        "Read this file instead of standard input. May be given several times: the files "
+        "are read one after the other. A pattern such as 'part-*.csv' stands for the files "
+        "that match.", .file = CV_FILE_INPUT, .level = CV_FIRST),
     CV_FLAG(0, "--pipepart", 1, pipepart,
-        "The files of -a, else standard input, are data for chunks, as those of -i."),
+        "The files of -a, else standard input, are data for chunks, as those of -i.", .level = CV_RARE),
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
-        "Cut the input between records: auto (default), %s. auto recognizes fastq, "
+        "Cut the input between records of this format. auto (default) recognizes fastq, "
         "fasta, csv, tsv, jsonl, json, vcf, sam, bam and warc by name and first bytes; "
-        "others are lines. Other separators than a comma: csv:; or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words),
+        "others are lines. Formats: %s. Other separators than a comma: csv:; or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words, .level = CV_FIRST),
     CV_OPTION(0, "--header", MAYBE, "[N]", header,
-        "Give the first record of the input, or the first N, to every command, before "
-        "its chunk, and write the header of their outputs once. '#': all lines at the "
+        "Give the first record, or the first N, to every command. It comes before "
+        "the chunk, and the header of the outputs is written once. '#': all lines at the "
         "start that begin so, as of VCF, '@' of SAM. Several files must have the same. "
         "':' is one record; with items, it has names for {NAME}. Default: csv, VCF and "
-        "SAM have one."),
+        "SAM have one.", .level = CV_FIRST),
     CV_FLAG(0, "--no-header", 1, no_header,
         "Treat the first record like all others, also of csv."),
     CV_OPTION(0, "--records", COUNT, "N", records,
@@ -54,7 +54,7 @@ static const struct cv_option input_options[] = {
         "on descriptor 3. Needs --split fastq."),
     CV_OPTION(0, "--max-record", UNITS, "SIZE", max_record,
         "A record of more bytes is an error, as a stream keeps one in memory until its "
-        "end has come. Default 1 GiB."),
+        "end has come. Default 1 GiB.", .level = CV_RARE),
     CV_OPTION(0, "--decode", TEXT, "HOW", decode,
         "How inputs are decoded: auto (default): by their first bytes; gzip, bgzf, zstd, "
         "xz, bzip2, lz4: all of them so; none: not at all. With auto, an archive, a "
@@ -64,10 +64,10 @@ static const struct cv_option input_options[] = {
     CV_OPTION(0, "--fetch", TEXT, "CMD", fetch,
         "The input is what this line for a shell writes: bytes {begin} to {end}, the "
         "last one, or {length} of them, of the input {}, as 'curl -sfr {begin}-{end} "
-        "URL'. Tried again if it fails. Needs --size."),
+        "URL'. Tried again if it fails. Needs --size.", .level = CV_RARE),
     CV_OPTION(0, "--size", TEXT, "BYTES|CMD", fetch_size,
         "With --fetch: bytes of the input, or a command that writes them, or an answer "
-        "of HTTP with Content-Length, as 'curl -sIL URL'."),
+        "of HTTP with Content-Length, as 'curl -sIL URL'.", .level = CV_RARE),
 };
 
 static const struct cv_option item_options[] = {
@@ -75,8 +75,8 @@ static const struct cv_option item_options[] = {
         "Run a command for each record of the input, which is put in the place of {} or "
         "behind the command. Standard input of commands is empty."),
     CV_OPTION('a', "--arg-file", REPEAT, "FILE", item_files,
-        "Run a command for each line of this file, - for standard input. Given several "
-        "times, or with lists behind :::, for each combination."),
+        "Run a command for each line of this file (-: stdin). Given several times, or "
+        "with lists after :::, for each combination.", .level = CV_FIRST),
     CV_FLAG('0', "--null", 1, null,
         "Items that are read end in NUL, as those of 'find -print0' do."),
     CV_OPTION('d', "--delimiter", TEXT, "BYTE", delimiter,
@@ -85,7 +85,7 @@ static const struct cv_option item_options[] = {
     CV_FLAG(0, "--link", 1, link,
         "Take lists together: the first of each, the second of each. Those that are "
         "shorter begin again. :::+ and ::::+ link a list to the one before and end with "
-        "the shorter."),
+        "the shorter.", .level = CV_RARE),
     CV_OPTION('C', "--colsep", TEXT, "REGEX", colsep,
         "Part each item where REGEX matches: {1} is the first column. With --header : "
         "the first item of each list has names for them: {name}."),
@@ -94,11 +94,11 @@ static const struct cv_option item_options[] = {
         .implied = "{}"),
     CV_OPTION(0, "--rpl", REPEAT, "RULE", rules,
         "Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in the "
-        "command there will be the item with this done to it."),
+        "command there will be the item with this done to it.", .level = CV_RARE),
     CV_FLAG(0, "--plus", 1, plus,
         "Know {##}, {0#} and places like the expansions of bash, {%.txt}, {#pre}, "
         "{/a/b}, {:2:3}, {:-text}, {^^a}; {..}, {+/}, {+.} and their like are known "
-        "anyway."),
+        "anyway.", .level = CV_RARE),
     CV_FLAG(0, "--quote", 1, quote,
         "The words of the command are its arguments, '|' and '>' among them. Without it "
         "one word that is not a program is a line for a shell, and signs between several "
@@ -108,21 +108,21 @@ static const struct cv_option item_options[] = {
         .min = 0, .max = 1e9),
     CV_OPTION('N', "--max-replace-args", COUNT, "N", max_replace_args,
         "Give so many items to each command, and repeat the word with {} for each. Of "
-        "chunks: so many records.", .min = 0, .max = 1e9),
+        "chunks: so many records.", .min = 0, .max = 1e9, .level = CV_RARE),
     CV_OPTION('L', "--max-lines", COUNT, "N", max_lines,
-        "As -N; items are lines.", .min = 1, .max = 1e9),
+        "As -N; items are lines.", .min = 1, .max = 1e9, .level = CV_RARE),
     CV_FLAG('m', "--fill", 1, fill,
         "Give each command as many items as fit into a line, or an equal part of all of "
         "them if that is less."),
     CV_FLAG('X', "--fill-words", 1, fill_words,
-        "The same, and repeat the word in which {} stands for each."),
+        "The same, and repeat the word in which {} stands for each.", .level = CV_RARE),
     CV_FLAG(0, "--many", 1, many,
         "Give each command as many items as pay: decided while it runs, from what "
         "starting a command costs and how fast workers are, as for chunks, so that all "
         "end together; no more than fit into a line."),
     CV_FLAG(0, "--tag", 1, tag, "Put the item and a tab before each line of its output."),
     CV_OPTION(0, "--tagstring", TEXT, "TEXT", tagstring,
-        "Put this text and a tab there; places in it are filled."),
+        "Put this text and a tab there; places in it are filled.", .level = CV_RARE),
     CV_OPTION(0, "--results", TEXT, "DIR", results,
         "Keep what each command writes, instead of writing it, in DIR/1/ITEM/stdout and "
         "stderr; of several lists in DIR/1/ITEM/2/ITEM. If DIR has places, it is the "
@@ -130,7 +130,7 @@ static const struct cv_option item_options[] = {
         "'-.csv' is standard output."),
     CV_FLAG(0, "--files", 1, files,
         "Keep each output in a file of its own, in --tmpdir or --results, and write its "
-        "name."),
+        "name.", .level = CV_RARE),
     CV_OPTION(0, "--weight", TEXT, "COLUMN|COMMAND", weight,
         "What each item takes, in any unit: the long ones are begun first. The number of "
         "a column (--colsep) or list that has it, or a command for the shell that reads "
@@ -138,45 +138,45 @@ static const struct cv_option item_options[] = {
         "the files that items name."),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
         "What each item takes, from the run times of the same commands in a job log of "
-        "an earlier run."),
+        "an earlier run.", .level = CV_RARE),
     CV_FLAG(0, "--ungroup", 1, ungroup,
         "Let commands write to the output themselves, as they go: lines of several may "
-        "be mixed, and nothing is kept."),
-    CV_FLAG(0, "--shuf", 1, shuffle, "Take the items in a random order."),
+        "be mixed, and nothing is kept.", .level = CV_RARE),
+    CV_FLAG(0, "--shuf", 1, shuffle, "Take the items in a random order.", .level = CV_RARE),
 };
 
 static const struct cv_option worker_options[] = {
     CV_OPTION('j', "--workers", TEXT, "N", workers,
-        "How many commands run at a time: N, +N and -N more or fewer than the cores that "
-        "this process may use, 50% of them, 0 for as many as open files allow (at most "
-        "256). Or names with words to put before the command: 'fast,slow:nice -n 19', "
+        "Run N commands at a time. +N, -N: more or fewer than the cores that this process "
+        "may use; 50%: half of them; 0: as many as open files allow, at most 256. Or names "
+        "with words to put before the command: 'fast,slow:nice -n 19', "
         "'\\,' for a comma in them; 'cpu*14' are fourteen, and 'gpu[0-1]:env "
-        "CUDA_VISIBLE_DEVICES={i}' two with their numbers. Default: 100%."),
+        "CUDA_VISIBLE_DEVICES={i}' two with their numbers. Default: 100%.", .level = CV_FIRST),
     CV_OPTION(0, "--pin", MAYBE, "[=cores]", pin,
         "Keep the commands of each worker on a core of its own: fast cores before slow "
         "ones, and NUMA nodes in turn; on hosts too. --pin=nodes: on the cores of one "
         "NUMA node. Commands of --reduce run anywhere. Default: the kernel places them, "
-        "which is as good where no memory is far and nothing else runs."),
+        "which is as good where no memory is far and nothing else runs.", .level = CV_RARE),
     CV_OPTION(0, "--delay", SECONDS, "TIME", delay_s,
         "Begin no command on this machine sooner than this after the one before."),
     CV_OPTION(0, "--load", TEXT, "N", load,
         "Begin none while the load of this machine is higher: the average of the last "
-        "minute, as uptime says it; N% of the cores."),
+        "minute, as uptime says it; N% of the cores.", .level = CV_RARE),
     CV_OPTION(0, "--memfree", UNITS, "SIZE", memfree,
         "Begin none while it has less memory left."),
     CV_OPTION(0, "--nice", COUNT, "N", nice,
         "Commands here give way to others, as 'nice -n N' lets them.",
-        .min = 1, .max = 19),
+        .min = 1, .max = 19, .level = CV_RARE),
     CV_OPTION(0, "--hosts", TEXT, "HOSTS|FILE", hosts,
-        "Other machines, reached by ssh: 'a,b:4,me@c,node[01-16]'. b has 4 slots, the "
+        "Use other machines, reached by ssh. In 'a,b:4,me@c,node[01-16]' b has 4 slots, the "
         "others as many as cores that a command may use there; ':' is this machine. With "
         "-j N each has N unless it says otherwise. What has a slash, ends in .yaml, .yml "
         "or .json, or is the name of a file is a platform file: its workers, with what "
         "it knows of their costs; those with ssh: or slots: are other machines.",
-        .file = CV_FILE_READ),
+        .file = CV_FILE_READ, .level = CV_FIRST),
     CV_OPTION('S', "--sshlogin", REPEAT, "HOSTS", logins,
         "The same, as GNU parallel spells it. 'a,4/b,me@c,8/:' or '4/ssh -p 2222 b'; may "
-        "be given several times."),
+        "be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--hosts-file", TEXT, "FILE", hosts_file,
         "The same from a file, a line each: as --sshlogin has them, or as MPI does, 'b "
         "slots=4' and 'b:4'. Where a host has several lines without a number, as in "
@@ -185,18 +185,18 @@ static const struct cv_option worker_options[] = {
         "This host leads others: it takes large chunks, and shares them over the hosts "
         "behind it and its own slots. 'gate:node[01-16]' names these, with ':4' for "
         "slots if --hosts does not name them; 'gate' alone leads all other hosts. May be "
-        "given several times, and for hosts behind others."),
+        "given several times, and for hosts behind others.", .level = CV_RARE),
     CV_FLAG(0, "--mpi", 1, mpi,
         "The other ranks are the workers: for 'mpirun -n 9 cleave run --mpi ...'. Rank 0 "
         "is the master, and its exit status counts. With --reduce, outputs are reduced "
         "from rank to rank."),
     CV_OPTION(0, "--mpi-library", TEXT, "NAME", mpi_library,
         "Which MPI has started the ranks: openmpi or mpich. Default: what mpirun says in "
-        "the environment."),
+        "the environment.", .level = CV_RARE),
     CV_OPTION(0, "--leaders", TEXT, "node|N", leaders,
         "With --mpi: of the ranks of each machine, or of every N of them, one leads. It "
         "takes large chunks and shares them over as many commands at a time as it leads "
-        "ranks, which wait; rank 0 has fewer to serve."),
+        "ranks, which wait; rank 0 has fewer to serve.", .level = CV_RARE),
     CV_FLAG(0, "--slurm", 1, slurm,
         "The tasks of this Slurm job are the workers, for 'cleave run --slurm' inside "
         "sbatch or salloc: one step of srun for each node, with as many commands at a "
@@ -216,16 +216,15 @@ static const struct cv_option worker_options[] = {
     CV_FLAG(0, "--framed", 1, framed,
         "Be a command of --persistent: pieces come on standard input, each behind its "
         "length, and every one is shared out and answered with its output. Hosts stay "
-        "connected. So a run leads others: --via, or via: of a platform file, starts it.",
-        ),
+        "connected. So a run leads others: --via, or via: of a platform file, starts it.", .level = CV_RARE),
     CV_OPTION(0, "--as", TEXT, "NAME", as,
         "Be this worker of the platform file: those behind it (via: NAME) are the hosts, "
-        "and its own slots are on this machine. In a list of hosts, this machine."),
+        "and its own slots are on this machine. In a list of hosts, this machine.", .level = CV_RARE),
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
         "Who gets how much: one of 'cleave policies'. Default auto, which is learn here: "
         "it measures while it runs."),
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
-        "Set a parameter of the policy. May be given several times."),
+        "Set a parameter of the policy. May be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
         "Give every command about so many bytes, instead of what a policy says. Of a "
         "pipe, one such block per worker and some more are kept in memory."),
@@ -233,7 +232,7 @@ static const struct cv_option worker_options[] = {
         "When no input is left to start, let an idle worker run a late chunk a second "
         "time. The first result counts, the other command is stopped. auto (default): "
         "chunks, but not items; nothing with --line-buffer or --ungroup. on: also items, "
-        "if their commands may run twice at the same time. off: never."),
+        "if their commands may run twice at the same time. off: never.", .level = CV_RARE),
 };
 
 static const struct cv_option host_options[] = {
@@ -249,8 +248,7 @@ static const struct cv_option host_options[] = {
         "asks for (uname -m)."),
     CV_OPTION(0, "--push-from", REPEAT, "PATH", push_from,
         "Where --push finds copies for other processors: a program, linked statically, "
-        "or a folder with some, such as 'make release' makes. May be given several times.",
-        ),
+        "or a folder with some, such as 'make release' makes. May be given several times.", .level = CV_RARE),
     CV_FLAG(0, "--shared-input", 1, shared_input,
         "Hosts that see the input files under the same names read them themselves. To "
         "others they are sent."),
@@ -261,12 +259,13 @@ static const struct cv_option host_options[] = {
         "Send this file to the host before the command of an item begins. NAME has "
         "places, as in '{}'; FOLDER/./NAME is NAME there. With --shared-input it is not "
         "sent where the same file is there already. May be given several times."),
-    CV_FLAG(0, "--transfer", 1, transfer, "The same as --transferfile {}."),
+    CV_FLAG(0, "--transfer", 1, transfer,
+        "Send the file that an item names, as --transferfile {} does.", .level = CV_RARE),
     CV_OPTION(0, "--return", REPEAT, "NAME", returns,
         "Bring this file back when the command has ended, as in '{.}.out'; from NAME to "
         "FOLDER/./NAME. May be given several times."),
     CV_OPTION(0, "--basefile", REPEAT, "FILE", basefiles,
-        "Send this file to each host before its first item. May be given several times."),
+        "Send this file to each host before its first item. May be given several times.", .level = CV_RARE),
     CV_FLAG(0, "--cleanup", 1, cleanup,
         "Remove files that were sent from the hosts when they are not needed any more, "
         "and those that were brought back."),
@@ -274,27 +273,27 @@ static const struct cv_option host_options[] = {
         "Give this variable to commands on hosts as it is here, or NAME=VALUE. May be "
         "given several times."),
     CV_OPTION(0, "--connect-timeout", SECONDS, "TIME", connect_timeout_s,
-        "Leave out a host that is not ready by then. Default 10 s, with --slurm 60 s."),
+        "Leave out a host that is not ready by then. Default 10 s, with --slurm 60 s.", .level = CV_RARE),
     CV_OPTION(0, "--host-timeout", SECONDS, "TIME", host_timeout_s,
         "A host of which nothing is heard for so long is gone; its chunks go elsewhere. "
-        "Default 10 s."),
+        "Default 10 s.", .level = CV_RARE),
     CV_OPTION(0, "--join-socket", TEXT, "PATH", join_socket,
         "Make a socket there that only you can open, by which more workers join while it "
         "runs: 'cleave join PATH', or 'cleave join THIS-MACHINE:PATH' elsewhere."),
     CV_OPTION(0, "--grace", SECONDS, "TIME", grace_s,
         "So long a host that leaves, as it is not in the file of hosts any more or was "
         "told to end (SIGTERM), has to end what it has; the rest goes elsewhere. Default "
-        "10 s."),
+        "10 s.", .level = CV_RARE),
 };
 
 static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "FILE", output,
-        "Write the outputs to this file. One that ends in .gz or .bgz (both: BGZF), .zst, "
-        ".xz, .bz2 or .lz4 is compressed, unless the outputs are. An older one is replaced when all outputs are "
-        "there; of a run that fails or is stopped, what was written is kept beside, and "
-        "it is said where. Default, and -: standard output.", .file = CV_FILE_RESULT),
+        "Write the outputs to this file when all succeeded. One that ends in .gz or .bgz (both: BGZF), .zst, "
+        ".xz, .bz2 or .lz4 is compressed, unless the outputs are. If a run fails or is stopped, "
+        "the partial output stays next to it, and cleave prints its name. Default, and -: "
+        "standard output.", .file = CV_FILE_RESULT, .level = CV_FIRST),
     CV_FLAG('k', "--keep-order", 0, unordered,
-        "Write outputs in the order of the input; this is the default."),
+        "Write outputs in the order of the input; this is the default.", .level = CV_RARE),
     CV_FLAG('u', "--unordered", 1, unordered,
         "Write each output as soon as its command has ended."),
     CV_FLAG(0, "--line-buffer", 1, line_buffer,
@@ -306,7 +305,7 @@ static const struct cv_option output_options[] = {
         "Write nothing of an output before its command has succeeded. Without it, to a "
         "pipe or a terminal, the lines of the chunk whose turn it is are written while "
         "its command runs, unless --retries, --isolate, --journal, --reduce, "
-        "--header-out, --persistent or -u is given; if it fails, they stay."),
+        "--header-out, --persistent or -u is given; if it fails, they stay.", .level = CV_RARE),
     CV_OPTION(0, "--header-out", MAYBE, "[N]", header_out,
         "Take the header of outputs from the outputs: as --header says, else one line, "
         "or N, or all lines at the start that begin with '#' or the like; with --split "
@@ -320,21 +319,21 @@ static const struct cv_option output_options[] = {
         "makes one output of at most 16 neighbours. They are concatenated on its standard "
         "input, or files: two, {1} and {2}, or all of them, {}. CMD has to be associative; "
         "it is not run on a single output. --retries and --timeout apply to it. If it fails "
-        "for good, so does the run."),
+        "for good, so does the run.", .level = CV_FIRST),
     CV_FLAG(0, "--commutative", 1, commutative,
-        "Let --reduce CMD take outputs in any order."),
+        "Let --reduce CMD take outputs in any order.", .level = CV_RARE),
     CV_OPTION(0, "--memory", UNITS, "SIZE", memory,
         "Keep at most so many bytes of output that waits for its turn in memory, and the "
         "rest in files. Default 256 MB."),
     CV_OPTION(0, "--tmpdir", TEXT, "DIR", directory,
-        "Where those files are. Default: TMPDIR, else /tmp."),
+        "Where those files are. Default: TMPDIR, else /tmp.", .level = CV_RARE),
 };
 
 static const struct cv_option failure_options[] = {
     CV_OPTION(0, "--retries", COUNT, "N", retries,
-        "Run the command at most so often on a chunk when it fails, on another worker "
-        "first: as GNU parallel counts, 3 is once and two times more. Default: once, and "
-        "by others where it may be the worker that is bad.", .min = 1, .max = 1e6),
+        "Run a failing command up to N times in all. Another worker is tried first; as in "
+        "GNU parallel, 3 is once and two times more. Default: once, and again only on "
+        "other workers, if the worker may be at fault.", .min = 1, .max = 1e6, .level = CV_FIRST),
     CV_OPTION(0, "--ok", TEXT, "LIST", ok,
         "Exit statuses that are not failures, as '0,1' or '0-3'. If no command ends with 0, "
         "the run ends with 1. Default: 0,1 for grep, egrep, fgrep, zgrep, rg, ag, diff and "
@@ -358,8 +357,8 @@ static const struct cv_option failure_options[] = {
         "NAME.BEGIN-END. Files that are there already are not touched.",
         .file = CV_FILE_FOLDER),
     CV_OPTION(0, "--journal", TEXT, "FILE", journal,
-        "Keep what is finished in this SQLite file, so that the run can be resumed.",
-        .file = CV_FILE_JOURNAL),
+        "Keep finished chunks in this file, for --resume. It is an SQLite database.",
+        .file = CV_FILE_JOURNAL, .level = CV_FIRST),
     CV_FLAG(0, "--resume", 1, resume,
         "Do not do again what the journal holds, as long as its input has not changed."),
     CV_FLAG(0, "--overwrite", 1, overwrite, "Forget what the journal holds."),
@@ -377,13 +376,13 @@ static const struct cv_option report_options[] = {
         "Default: one line, if the run took 0.5 s or failed."),
     CV_FLAG(0, "--dry-run", 1, dry_run,
         "Only show the command, the input and the workers; with a platform file (--hosts) "
-        "also the plan for its costs: chunks, finish time and bound."),
+        "also the plan for its costs: chunks, finish time and bound.", .level = CV_FIRST),
     CV_OPTION(0, "--progress", TEXT, "HOW", progress,
         "bar: draw a bar on standard error, if that is a terminal: how much commands have "
         "read, and how long the rest will take. live: also a line for each worker; needs a "
         "terminal. plain: write a line every ten seconds, for logs. none. Default: a bar "
         "after 2 s, until outputs appear on the same terminal; none with -q. --bar and "
-        "--live are short for the first two.", .add_words = progress_words),
+        "--live are short for the first two.", .add_words = progress_words, .level = CV_FIRST),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,
         "Show the page of cleave report while it runs, to browsers of this machine: it "
         "keeps itself new. Port 0 takes one that is free. From another machine: ssh -L "
@@ -400,11 +399,10 @@ static const struct cv_option report_options[] = {
 
 static const struct cv_option check_options[] = {
     CV_OPTION(0, "--sample", UNITS, "SIZE", sample,
-        "Take the records of this many bytes from the beginning of the input, but at most "
-        "4000 records. Default 256 kB."),
+        "Take the first records, about SIZE bytes. At most 4000 records are taken. Default 256 kB.", .level = CV_FIRST),
     CV_OPTION(0, "--timeout", TEXT, "TIME", timeout,
-        "End the check after this time, with the verdict of the cuts that were made. "
-        "Default 30s."),
+        "End the check after this time. The verdict is that of the cuts that were made. "
+        "Default 30s.", .level = CV_FIRST),
     CV_FLAG(0, "--json", 1, json, "Write the result as JSON."),
     CV_FLAG('q', "--quiet", 1, quiet, "Write no messages except errors and examples."),
 };

@@ -52,7 +52,8 @@ static bool is_count(const char *name)
     return end > digits && (*end == '\0' || strcmp(end, "%") == 0);
 }
 
-static int check_name(const char *name)
+/* `alone`: it would be the only worker, which needs no name. */
+static int check_name(const char *name, bool alone)
 {
     if (CV_IS_ONE_OF(name, "auto", "max", "all", "cores", "cpus", "nproc"))
         return cv_refuse("--workers: '%s' is no number of workers and cannot be a name: "
@@ -64,6 +65,10 @@ static int check_name(const char *name)
                          CV_ECHO(name));
     if (name[0] == '\0' || looks_counted(name))
         return expected_workers(name);
+    if (alone)
+        return cv_refuse("--workers: expected a number in digits, as -j 2, got '%s'; to "
+                         "give one worker this name: '%s*1'",
+                         CV_ECHO(name), CV_ECHO(name));
     return CV_EXIT_DONE;
 }
 
@@ -172,7 +177,7 @@ static int add_range(struct members *out, const char *name, const char *range,
     return status;
 }
 
-static int add_member(struct members *out, char *text)
+static int add_member(struct members *out, char *text, bool alone)
 {
     char *words = strchr(text, ':'), *many, kind;
 
@@ -184,7 +189,7 @@ static int add_member(struct members *out, char *text)
     kind = *many;
     if (kind != '\0')
         *many++ = '\0';
-    CV_DO(check_name(text));
+    CV_DO(check_name(text, alone && kind == '\0' && words == NULL));
     if (kind == '*')
         return add_alike(out, text, many, words);
     if (kind == '[')
@@ -227,7 +232,7 @@ static int members_read(const char *text, struct members *out)
         cv_need(out->arena, CV_MOST_WORKERS, sizeof *out->prefixes, "the workers");
     while (status == CV_EXIT_DONE && (member = next_member(&rest)) != NULL)
         if (member[0] != '\0')
-            status = add_member(out, member);
+            status = add_member(out, member, strchr(text, ',') == NULL);
     if (status == CV_EXIT_DONE && out->count == 0)
         return cv_refuse("--workers: expected a list of workers, got nothing");
     return status;

@@ -765,6 +765,7 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_check = {
     .name = "check",
     .summary = "find out whether a command can run on pieces of its input",
+    .is_first = true,
     .description =
         "Runs the command several times on the beginning of the input: on all of it, on "
         "the "

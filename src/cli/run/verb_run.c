@@ -957,11 +957,16 @@ const struct cv_verb cv_verb_run = {
     .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
     .max_operands = 100000000,
     .command = true,
+    .is_first = true,
     .groups = cv_run_groups,
     .foreign = cv_run_foreign,
     .examples =
-        "cleave run --quiet -i examples/plan.c -- wc -l\n"
-        "cleave run -q -i examples/unequal.yaml -j 2 --split paragraph -- tr a-z A-Z",
+        "cleave run -q -i examples/plan.c --reduce sum wc -l\n"
+        "cleave run -q -i examples/unequal.yaml --split paragraph -- tr a-z A-Z\n"
+        "cleave run -q -j 2 wc -l ::: examples/*.c\n"
+        "cleave run -q -a examples/files.txt echo {} {.}.out\n"
+        "cleave run -q -i examples/plan.c -o plan.gz -- tr a-z A-Z\n"
+        "cleave run -q -i examples/plan.c --journal plan.db --retries 3 -- cat -s",
     .presets = &cv_run_presets,
     .values_size = sizeof(struct cv_run_options),
     .checks_files = true, /* rank 0 of --mpi does, where they are */

@@ -730,6 +730,7 @@ const struct cv_task_kind cv_task_load = {
     .plan = {
         .name = "plan load",
         .summary = "split a load over workers: what to send to whom, and when",
+        .is_first = true,
         .description =
             "Computes who gets how much of a load and in what order it is sent, so that the "
             "last worker ends, or the last result is back (--result-ratio), as early as the "
@@ -755,6 +756,7 @@ const struct cv_task_kind cv_task_load = {
     .simulate = {
         .name = "simulate load",
         .summary = "run a policy many times with costs that vary",
+        .is_first = true,
         .description = "Runs a policy many times on the platform while each transfer and "
                        "each computation takes more or less time than declared, and shows "
                        "how the makespan is spread. The same policy code decides as in a "
@@ -775,6 +777,7 @@ const struct cv_task_kind cv_task_load = {
     .compare = {
         .name = "compare load",
         .summary = "several policies on one platform, in one table",
+        .is_first = true,
         .description =
             "Gives the same load, or with --lifespan the same time, to several policies and "
             "lists the best first, with how far each is from the bound that no schedule can "

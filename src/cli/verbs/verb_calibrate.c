@@ -480,6 +480,7 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_calibrate = {
     .name = "calibrate",
     .summary = "measure a command on a sample, write a platform file",
+    .is_first = true,
     .description =
         "Runs the command on a sample of its input, whole and in parts, and writes a "
         "platform file with what it measured: how long the command takes to start "

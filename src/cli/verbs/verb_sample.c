@@ -516,6 +516,7 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_sample = {
     .name = "sample",
     .summary = "write files to try things on",
+    .is_first = true,
     .description =
         "Writes the files that examples of help and documents name: logs, tables, JSON, "
         "reads, texts, files of several sizes, small commands and the platform files of "

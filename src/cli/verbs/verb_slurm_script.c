@@ -250,6 +250,7 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_slurm_script = {
     .name = "slurm-script",
     .summary = "print a batch script for Slurm that resumes itself",
+    .is_first = true,
     .description =
         "Prints a script for sbatch that runs 'cleave run --slurm' with a journal. "
         "Before its time limit, or when it is preempted, the job stops, is queued again "

@@ -284,6 +284,7 @@ static const struct cv_other_tool_option foreign[] = {
 const struct cv_verb cv_verb_split = {
     .name = "split",
     .summary = "cut an input into files at record boundaries",
+    .is_first = true,
     .description = "Writes the input as files that begin and end where records do, one "
                    "after the other the input again; with --header each is a file of its "
                    "own. Bytes are copied by the kernel, by one thread per core; file "

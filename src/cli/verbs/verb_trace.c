@@ -138,6 +138,7 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_report = {
     .name = "report",
     .summary = "a page that shows what happened in a trace",
+    .is_first = true,
     .description =
         "Makes one page of a trace that plan, simulate or run wrote with --trace: a "
         "chart of who did what when that can be zoomed, how busy every worker was, the "

@@ -353,6 +353,7 @@ static int join_run(const struct cv_call *call)
 const struct cv_verb cv_verb_join = {
     .name = "join",
     .summary = "work for a 'cleave run' that is under way",
+    .is_first = true,
     .description =
         "Joins a run that was started with --join-socket PATH, as one more machine with "
         "its slots, and ends with it. On the machine of the run PATH is all that is "

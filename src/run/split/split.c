@@ -73,6 +73,8 @@ static const char *find_other_name(const char *name)
         { "tsv", "lines, or csv:tab where quotes hold ends of lines" },
         { "tab", "lines, or csv:tab where quotes hold ends of lines" },
         { "ndjson", "jsonl" },
+        { "fq", "fastq" },
+        { "fa", "fasta" },
         { "text", "lines" },
         { "txt", "lines" },
         { "sam", "lines with input.header '@'" },
