@@ -48,6 +48,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l size -x -d 'With --fe
 complete -c cleave -n '__fish_seen_subcommand_from run' -l each -d 'Run a command for each record of the input, which is put in the place of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l arg-file -s a -r -F -d 'Run a command for each line of this file (-: stdin)'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l null -s 0 -d 'Items that are read end in NUL, as those of \'find -print0\' do'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l no-run-if-empty -s r -d 'Skip items that are empty or blank'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l delimiter -s d -x -d 'Items of lists that are read end in this instead of an end of line: a'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l link -d 'Take lists together: the first of each, the second of each'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l colsep -s C -x -d 'Part each item where REGEX matches: {1} is the first column'

@@ -18,6 +18,7 @@ const struct cv_other_tool_option cv_run_foreign[] = {
     { "--jl", "=--joblog" },
     { "--bar --eta", "=--progress=bar" },
     { "--live --latest-line --ll", "=--progress=live" },
+    { "--dryrun --dr", "=--dry-run" },
     { "-t", "=--verbose" },
     { "--no-keep-order", "=--unordered" },
     { "--halt-on-error", "=--halt" },
@@ -35,7 +36,7 @@ const struct cv_other_tool_option cv_run_foreign[] = {
     { "--dirnamereplace --dnr",
       "=--rpl=% s:(?<=.)/+\\z::s; s:^(.*/|)[^/]*\\z:$1:s; s:(?<=.)/+\\z::s; s:^\\z:.:" },
     /* what is so anyway */
-    { "--no-run-if-empty -r --compress --silent --will-cite --no-notice --plain --gnu "
+    { "--compress --silent --will-cite --no-notice --plain --gnu "
       "--keep-going", "=" },
     { "--file --in --infile --input-file -f", "-i FILE" },
     { "--recstart --regexp", "--split regex:RE" },

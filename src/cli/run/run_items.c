@@ -232,6 +232,7 @@ static enum cleave_status item_lists_read(const struct cv_call *call,
     bool ended = false;
 
     lists->link = values->link != 0;
+    lists->skips_blank = values->skip_blank != 0;
     if (path != NULL) {
         CV_TRY(open_stream(values, &path, 1, stream, err));
         CV_TRY(cv_item_lists_begin(lists, false, err));

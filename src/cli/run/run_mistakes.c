@@ -5,6 +5,7 @@
  * result. */
 #include "cli/run/run_parts.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -220,6 +221,45 @@ static int check_names(const struct cv_call *call)
                      cv_call_again(call, "-i -"));
 }
 
+/* $(...), ${...}, `...`, $name, or a word in quotes. */
+static bool is_shell_text(const char *word)
+{
+    const size_t length = strlen(word);
+
+    return strstr(word, "$(") != NULL || strstr(word, "${") != NULL ||
+           strchr(word, '`') != NULL ||
+           (word[0] == '$' && isalpha((unsigned char)word[1])) ||
+           (length > 1 && (word[0] == '"' || word[0] == '\'') &&
+            word[length - 1] == word[0]);
+}
+
+/* Several words stay words: what only a shell expands reaches the command as typed. Code for a
+ * shell or for a language is meant so. */
+static void note_shell_text(const struct cv_call *call)
+{
+    static const char *const coded[] = { "awk",  "gawk",   "mawk",   "nawk",     "jq",
+                                         "perl", "sed",    "python", "python3",  "ruby",
+                                         "node", "find",   "xargs",  "parallel", "ssh",
+                                         "sh",   "bash",   "dash",   "zsh",      "ksh",
+                                         "env",  "docker", "podman", "make",     "psql" };
+    const struct cv_run_options *values = call->values;
+    const size_t count = cv_item_command_words(call);
+    const char *found = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *word = call->operands[i];
+
+        if (cv_is_one_of(cv_file_name(word), coded, sizeof coded / sizeof *coded))
+            return;
+        if (found == NULL && i > 0 && is_shell_text(word))
+            found = word;
+    }
+    if (found != NULL && !values->quiet && !values->quote && !values->framed)
+        cv_print_note("'%s' goes to %s as typed; for a shell, type the command as one "
+                      "word; if it is right: --quote",
+                      CV_ECHO(found), CV_ECHO(cv_file_name(call->operands[0])));
+}
+
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
 {
     const struct cv_run_options *values = call->values;
@@ -232,6 +272,7 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     if (values->literal)
         return CV_EXIT_DONE;
     CV_DO(cv_foreign_variables_check(call->operands, call->noperands));
+    note_shell_text(call);
     if (call->noperands == 0 || items)
         return CV_EXIT_DONE;
     CV_DO(check_unit(call));
@@ -423,9 +464,59 @@ void cv_run_line_add(const struct cv_call *call, const char *const *more,
     }
 }
 
+/* Whether the words are a program and code that counts lines from the start of its input: sed 1d,
+ * awk NR==1, cat -n, grep -n. */
+static bool counts_lines(const char *const *words, size_t count)
+{
+    const char *program = count > 0 ? cv_file_name(words[0]) : "";
+    const bool awk = CV_IS_ONE_OF(program, "awk", "gawk", "mawk", "nawk", "mlr");
+
+    for (size_t i = 1; i < count; i++) {
+        const char *word = words[i] + (words[i][0] == '\''); /* of a line, not of words */
+        const bool option = word[0] == '-' && word[1] != '-';
+
+        if ((awk && strstr(word, "NR") != NULL) ||
+            (strcmp(program, "sed") == 0 && strchr("0123456789$", word[0]) != NULL &&
+             word[0] != '\0') ||
+            (strcmp(program, "perl") == 0 && strstr(word, "$.") != NULL) ||
+            (option && strcmp(program, "cat") == 0 && strpbrk(word, "nb") != NULL) ||
+            (option && strcmp(program, "grep") == 0 && strpbrk(word, "nbm") != NULL))
+            return true;
+        if (strcmp(program, "grep") == 0 && !option)
+            return false; /* the expression; files follow */
+    }
+    return false;
+}
+
+/* Each command counted the lines of its chunk only. */
+static void hint_lines(const struct cv_call *call)
+{
+    static const char *const none[] = { NULL };
+    const bool line = call->noperands == 3 && strcmp(call->operands[1], "-c") == 0 &&
+                      cv_is_bourne_shell(call->operands[0]);
+    struct cv_words words = { .arena = call->arena };
+    struct cv_text text = { NULL, 0, 0, false };
+    bool counts;
+
+    if (line) {
+        cv_words_split(&words, call->operands[2]);
+        counts = cv_words_done(&words) != NULL && counts_lines(words.items, words.count);
+    } else {
+        counts = counts_lines(call->operands, call->noperands);
+    }
+    if (!counts)
+        return;
+    cv_run_line_add(call, none, &text);
+    if (!text.failed)
+        cv_print_note("each command counted lines from the start of its chunk; to see "
+                      "whether that matters: cleave check%s",
+                      text.bytes);
+    cv_text_done(&text);
+}
+
 /* Each chunk wrote the same few lines for many, or began with the same line: perhaps one result of
  * all was meant. */
-static void hint_check(const struct cv_call *call,
+static bool hint_check(const struct cv_call *call,
                        const struct cleave_execution_result *result, uint64_t chunks)
 {
     static const char *const none[] = { NULL };
@@ -434,7 +525,7 @@ static void hint_check(const struct cv_call *call,
     struct cv_text text = { NULL, 0, 0, false };
 
     if (!few && result->same_line[0] == '\0')
-        return;
+        return false;
     cv_run_line_add(call, none, &text);
     if (!text.failed && few)
         cv_print_note("each of %" PRIu64 " chunks wrote %" PRIu32
@@ -447,6 +538,7 @@ static void hint_check(const struct cv_call *call,
                       "wrong: cleave check%s",
                       chunks, text.bytes);
     cv_text_done(&text);
+    return true;
 }
 
 /* Whether a hint was printed. */
@@ -506,8 +598,8 @@ static void run_mistakes_hint(const struct cv_call *call,
                       reduce[0] != '\0' ? "for one of all: --reduce "
                                         : "--reduce CMD makes one of them",
                       reduce[0] != '\0' ? cv_quoted(call->arena, reduce) : "");
-    else if (!headed)
-        hint_check(call, result, chunks);
+    else if (headed || !hint_check(call, result, chunks))
+        hint_lines(call);
 }
 
 void cv_run_mistakes_form(const struct cv_call *call)

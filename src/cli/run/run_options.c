@@ -79,6 +79,8 @@ static const struct cv_option item_options[] = {
         "with lists after :::, for each combination.", .level = CV_FIRST),
     CV_FLAG('0', "--null", 1, null,
         "Items that are read end in NUL, as those of 'find -print0' do."),
+    CV_FLAG('r', "--no-run-if-empty", 1, skip_blank,
+        "Skip items that are empty or blank.", .level = CV_RARE),
     CV_OPTION('d', "--delimiter", TEXT, "BYTE", delimiter,
         "Items of lists that are read end in this instead of an end of line: a comma, "
         "'\\t', '\\0'."),

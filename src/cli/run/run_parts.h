@@ -33,7 +33,7 @@ struct cv_run_options {
     int isolate, commutative, persistent, literal, cat, framed;
     struct cv_strings item_files, rules;
     const char *delimiter, *replace, *colsep, *weight, *costs;
-    int each, null, plus, link, quote, fill, fill_words, shuffle, many;
+    int each, null, plus, link, quote, fill, fill_words, shuffle, many, skip_blank;
     uint64_t max_args, max_replace_args, max_lines;
     const char *tagstring, *results, *load, *pin;
     double delay_s, memfree;

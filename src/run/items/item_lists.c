@@ -114,12 +114,22 @@ enum cleave_status cv_item_lists_begin(struct cv_item_lists *lists, bool linked,
     return CLEAVE_OK;
 }
 
+static bool is_blank(const char *bytes, size_t length)
+{
+    while (length > 0 && strchr(" \t\n\v\f\r", bytes[length - 1]) != NULL)
+        length--;
+    return length == 0;
+}
+
 enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *bytes,
                                      size_t length, struct cleave_error *err)
 {
     struct cv_item_list *list = &lists->items[lists->count - 1];
-    struct cv_item_block *block = growing_block(list);
+    struct cv_item_block *block;
 
+    if (lists->skips_blank && is_blank(bytes, length))
+        return CLEAVE_OK;
+    block = growing_block(list);
     if (block == NULL ||
         !CV_ROOM(block->bytes, &block->room, block->length + length + 1) ||
         !CV_ROOM(block->starts, &block->starts_room, block->count + 1))

@@ -19,8 +19,9 @@ struct cv_item_list {
 struct cv_item_lists {
     struct cv_item_list *items; /* owned */
     size_t count, room;
-    bool link;     /* all are linked, and the shorter ones start again */
-    uint64_t rows; /* set by cv_item_lists_close */
+    bool link;        /* all are linked, and the shorter ones start again */
+    bool skips_blank; /* values without a byte that is no blank are not added */
+    uint64_t rows;    /* set by cv_item_lists_close */
 };
 
 void cv_item_lists_done(struct cv_item_lists *lists);

@@ -1,0 +1,145 @@
+# Lines that people type first: the output is that of the command alone, or a message tells why not.
+# SPDX-License-Identifier: MIT
+load helper
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 3000 | awk 'BEGIN { print "id,name,n" } { print $1 ",\"a, b\"," $1 % 7 }' >table.csv
+    seq 3000 | awk '{ print "line", $1, $1 % 5 }' >text
+}
+
+# alone FILE COMMAND... -- what the command writes for the whole file.
+alone() { "${@:2}" <"$1"; }
+
+# same FILE COMMAND... -- chunks of the file, and of a pipe, give the output of the command alone.
+same() {
+    local size
+    size=$(wc -c <"$1")
+    alone "$@" >alone
+    "$CLEAVE" run -q -j 2 --block $((size / 5)) -i "$1" -- "${@:2}" >chunks
+    cmp alone chunks
+    cat "$1" | "$CLEAVE" run -q -j 2 --block $((size / 5)) -- "${@:2}" >chunks
+    cmp alone chunks
+}
+
+# notes TEXT ARGUMENT... -- the run succeeds, and one of its messages has the text.
+notes() {
+    run -0 --separate-stderr "$CLEAVE" run "${@:2}"
+    [[ $stderr == *"$1"* ]] || {
+        echo "expected: $1"
+        echo "stderr: $stderr"
+        return 1
+    }
+}
+
+@test "a table: every command gets the header, and the output has it once" {
+    prepare
+    same table.csv awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "twice"; next } { print 2 * $NF }'
+    same table.csv cat
+    # A header that the command drops is written by none.
+    same table.csv tail -n +2
+}
+
+@test "a format is recognized by its name, and by its first bytes on a pipe" {
+    prepare
+    seq 400 | awk '{ printf "@r%d\nACGT%s\n+\n@@@@%s\n", $1, $1 % 2 ? "A" : "", $1 % 2 ? "I" : "" }' >r.fastq
+    same r.fastq awk 'NR % 4 == 2'
+    seq 400 | awk '{ printf ">s%d\nACGTACGTACGT\nTTTTTTTTTTTT\n", $1 }' >s.fasta
+    same s.fasta awk '/^>/ { if (n) print n, l; n = $1; l = 0; next } { l += length($0) } END { print n, l }'
+    { printf '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\n' && seq 900 | awk '{ print "1\t" $1 "\t." }'; } >c.vcf
+    same c.vcf awk '/^#/ || $2 % 2'
+}
+
+@test "totals: --reduce sum, count, max, sort and sort -m {}" {
+    prepare
+    for words in "sum wc" "sum wc -l" "count cat" "sort sort" "max wc -L"; do
+        set -- $words
+        [ "$("$CLEAVE" run -q -i text --block 9k --reduce "$1" -- "${@:2}" | xargs)" = "$(
+            case $1 in count) wc -l <text ;; *) "${@:2}" <text ;; esac | xargs
+        )" ]
+    done
+    "$CLEAVE" run -q -i text --block 9k --reduce 'sort -m {}' -- sort | cmp - <(LC_ALL=C sort text)
+}
+
+@test "several words stay words, one word is a line for a shell" {
+    prepare
+    [ "$(seq 3 | "$CLEAVE" run -q -a - -I{} sh -c 'echo {}; true' | xargs)" = "1 2 3" ]
+    [ "$("$CLEAVE" run -q awk '{ print $2 }' {} ::: text)" = "$(awk '{ print $2 }' text)" ]
+    cleave 0 run -q -i text --block 9k "awk '{ print \$2 }' | sort -n"
+    # The message of another line can be pasted.
+    notes "'\$(( {} + 1 ))' goes to echo as typed; for a shell, type the command as one word" echo '$(( {} + 1 ))' ::: 1
+    [ "$("$CLEAVE" run -q 'echo $(( {} + 1 ))' ::: 1)" = 2 ]
+    notes "'\"{}\"' goes to echo as typed" echo '"{}"' ::: 1
+    for words in "--quote echo \$x" "sh -c 'echo \$x'" "awk '{ print \$x }' /dev/null" "echo costs\$"; do
+        eval "run --separate-stderr \"\$CLEAVE\" run $words ::: 1"
+        [[ $stderr != *"as typed"* ]]
+    done
+}
+
+@test "commands that need the whole input are named, with cleave check" {
+    prepare
+    for words in "sed 1d" "sed '\$d'" "cat -n" "grep -n 5" "awk NR==1" "perl -ne 'print if \$. == 1'"; do
+        eval "notes 'cleave check -i text' -i text --block 9k $words"
+    done
+    notes "counted lines from the start of its chunk; to see" -i text --block 9k sed 1d
+    notes "counted lines from the start of its chunk; to see" -i text --block 9k "cat -n | cut -f 2"
+    notes "cleave check -i text" -i text --block 9k "awk '{ s += \$2 } END { print s }'"
+    notes "for one of all: --reduce sum" -i text --block 9k wc -l
+    for words in "sed s/1/2/" "grep 5" "cat -s" "awk {print}"; do
+        run -0 --separate-stderr "$CLEAVE" run -i text --block 9k $words
+        [[ $stderr != *"cleave check"* ]]
+    done
+}
+
+@test "a list on standard input" {
+    prepare
+    mkdir d
+    touch d/1 d/2 'd/a b'
+    [ "$(ls d | "$CLEAVE" run -q -j 1 echo x{} | xargs)" = "x1 x2 xa b" ]
+    [ "$(find d -type f -print0 | "$CLEAVE" run -q -0 ls | sort | xargs -d '\n')" = "d/1 d/2 d/a b" ]
+    [ "$(seq 4 | "$CLEAVE" run -q -n 2 echo | paste -sd/)" = "1 2/3 4" ]
+    [ "$(seq 4 | "$CLEAVE" run -q -j 1 -X echo a{}b)" = "a1b a2b a3b a4b" ]
+    [ "$(echo 'a b' | "$CLEAVE" run -q --colsep ' ' echo {2} {1})" = "b a" ]
+    [ "$(seq 2 | "$CLEAVE" run -q -I % echo x% | xargs)" = "x1 x2" ]
+    # -r is that of GNU parallel: blank lines are no items.
+    [ "$(printf 'a\n\n \t\nb\n' | "$CLEAVE" run -q -r echo {} | xargs)" = "a b" ]
+    [ "$("$CLEAVE" run -q -r echo x{} ::: '' 1 ' ' | xargs)" = x1 ]
+    [ "$("$CLEAVE" run -q echo x{} ::: '' 1 | xargs)" = "x x1" ]
+    # Files for a program that takes files would be data.
+    run --separate-stderr "$CLEAVE" run -q gzip < <(find d -type f)
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"standard input is names of files"*"cleave run -a - -q gzip"* ]]
+    [ "$(ls d | wc -l)" = 3 ]
+}
+
+@test "no match, no input, and a name that ends in .gz" {
+    prepare
+    run --separate-stderr "$CLEAVE" run -q -i text --block 9k grep nothing
+    [ "$status" -eq 1 ]
+    [ -z "$output$stderr" ]
+    "$CLEAVE" run -q -i text --block 9k grep 'line 2999 ' | cmp - <(grep 'line 2999 ' text)
+    refuses "standard input was empty, and 'text' is an argument of the command; if it is the input: -i text" \
+        run grep 500 text </dev/null
+    "$CLEAVE" run -q -i text -o out.gz -- cat
+    gzip -dc out.gz | cmp - text
+}
+
+@test "what commands write to standard error comes in lines, that of an item in one piece" {
+    prepare
+    "$CLEAVE" run -q -j 4 'printf "a{} " >&2; printf "b{}\n" >&2; echo c{} >&2' ::: 1 2 3 4 5 6 2>err
+    [ "$(wc -l <err)" = 12 ]
+    [ -z "$(paste - - <err | awk '$1 != "a" substr($3, 2) || $2 != "b" substr($3, 2) || $3 !~ /^c/')" ]
+}
+
+@test "option names of GNU parallel and xargs" {
+    prepare
+    for words in --lb --xapply --eta -t -r --compress "--retry 2" "--er ," --will-cite -k "-P 2" "--jobs 2" \
+        "--no-run-if-empty" "--halt-on-error 2" "--tempdir /tmp" "--verbose" "--plain"; do
+        [ "$("$CLEAVE" run $words echo ::: a 2>err)" = a ] || {
+            echo "$words: $(<err)"
+            return 1
+        }
+    done
+    [ "$("$CLEAVE" run -q --pipe -i text -j 1 -- wc -l)" = 3000 ]
+    [ "$("$CLEAVE" run -q --pipepart -a text -j 1 -- wc -l)" = 3000 ]
+}
