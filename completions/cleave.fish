@@ -58,7 +58,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l plus -d 'Know {##}, {
 complete -c cleave -n '__fish_seen_subcommand_from run' -l quote -d 'The words of the command are its arguments, \'|\' and \'>\' among them'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-args -s n -x -d 'Give so many items to each command'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-replace-args -s N -x -d 'Give so many items to each command, and repeat the word with {} for'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l max-lines -s L -x -d 'As -N; items are lines'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l max-lines -s L -x -d 'Give N lines to each command, and repeat the word with {} for each'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l fill -s m -d 'Give each command as many items as fit into a line, or an equal part of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l fill-words -s X -d 'The same, and repeat the word in which {} stands for each'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l many -d 'Give each command as many items as pay: decided while it runs, from what'

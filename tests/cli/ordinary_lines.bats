@@ -105,6 +105,11 @@ notes() {
     [ "$(printf 'a\n\n \t\nb\n' | "$CLEAVE" run -q -r echo {} | xargs)" = "a b" ]
     [ "$("$CLEAVE" run -q -r echo x{} ::: '' 1 ' ' | xargs)" = x1 ]
     [ "$("$CLEAVE" run -q echo x{} ::: '' 1 | xargs)" = "x x1" ]
+    # -L is that of xargs: a line that ends in a blank goes on.
+    [ "$(printf 'a \nb\nc\t\n' | "$CLEAVE" run -q -j 1 -L 1 echo {} | paste -sd/)" = $'a b/c\t' ]
+    [ "$("$CLEAVE" run -q -j 1 -L 2 echo x{} ::: 'a ' b c d | paste -sd/)" = "xa b xc/xd" ]
+    seq 2 | sed 's/$/ /' >goes_on
+    [ "$("$CLEAVE" run -q -j 1 -L 1 echo {1}-{2} :::: goes_on ::: 'y ' | paste -sd/)" = "1 2 -y " ]
     # Files for a program that takes files would be data.
     run --separate-stderr "$CLEAVE" run -q gzip < <(find d -type f)
     [ "$status" -eq 2 ]

@@ -199,6 +199,7 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
         const enum mark next = mark_of(call->operands[i], &next_linked);
 
         if (next != NO_MARK) {
+            CV_TRY(cv_item_lists_end(lists, err));
             mark = next;
             linked = next_linked;
             if (linked && mark == ITEMS && lists->count == 0)
@@ -215,7 +216,7 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
                              lists, err));
         }
     }
-    return CLEAVE_OK;
+    return cv_item_lists_end(lists, err);
 }
 
 /* Read all lists, or open *stream for the only one. *stream is the caller's even after
@@ -233,6 +234,7 @@ static enum cleave_status item_lists_read(const struct cv_call *call,
 
     lists->link = values->link != 0;
     lists->skips_blank = values->skip_blank != 0;
+    lists->continues = values->max_lines > 0;
     if (path != NULL) {
         CV_TRY(open_stream(values, &path, 1, stream, err));
         CV_TRY(cv_item_lists_begin(lists, false, err));

@@ -100,6 +100,7 @@ void cv_item_lists_done(struct cv_item_lists *lists)
         for (size_t k = 0; k < lists->items[i].nblocks; k++)
             block_done(&lists->items[i].blocks[k]);
         free(lists->items[i].blocks);
+        cv_text_done(&lists->items[i].held);
     }
     free(lists->items);
     *lists = (struct cv_item_lists){ .items = NULL };
@@ -121,15 +122,11 @@ static bool is_blank(const char *bytes, size_t length)
     return length == 0;
 }
 
-enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *bytes,
-                                     size_t length, struct cleave_error *err)
+static enum cleave_status add_value(struct cv_item_list *list, const char *bytes,
+                                    size_t length, struct cleave_error *err)
 {
-    struct cv_item_list *list = &lists->items[lists->count - 1];
-    struct cv_item_block *block;
+    struct cv_item_block *block = growing_block(list);
 
-    if (lists->skips_blank && is_blank(bytes, length))
-        return CLEAVE_OK;
-    block = growing_block(list);
     if (block == NULL ||
         !CV_ROOM(block->bytes, &block->room, block->length + length + 1) ||
         !CV_ROOM(block->starts, &block->starts_room, block->count + 1))
@@ -142,6 +139,36 @@ enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *by
     block->length += length + 1;
     list->count++;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_lists_end(struct cv_item_lists *lists,
+                                     struct cleave_error *err)
+{
+    struct cv_item_list *list = lists->count > 0 ? &lists->items[lists->count - 1] : NULL;
+    enum cleave_status status = CLEAVE_OK;
+
+    if (list != NULL && list->held.failed)
+        return cv_fail_memory(err, "the items");
+    if (list != NULL && list->held.length > 0)
+        status = add_value(list, list->held.bytes, list->held.length, err);
+    if (list != NULL)
+        cv_text_done(&list->held);
+    return status;
+}
+
+enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *bytes,
+                                     size_t length, struct cleave_error *err)
+{
+    struct cv_item_list *list = &lists->items[lists->count - 1];
+    const bool goes_on = lists->continues && length > 0 &&
+                         (bytes[length - 1] == ' ' || bytes[length - 1] == '\t');
+
+    if (lists->skips_blank && is_blank(bytes, length))
+        return CLEAVE_OK;
+    if (!goes_on && list->held.length == 0)
+        return add_value(list, bytes, length, err);
+    cv_text_add(&list->held, "%.*s", (int)length, bytes);
+    return goes_on ? CLEAVE_OK : cv_item_lists_end(lists, err);
 }
 
 /* Append a value that was read from `name` and may have any bytes. */
@@ -181,6 +208,7 @@ enum cleave_status cv_item_lists_add_file(struct cv_item_lists *lists, const cha
     free(line);
     if (!standard)
         fclose(file);
+    CV_THEN(status, cv_item_lists_end(lists, err));
     return status;
 }
 
@@ -409,6 +437,7 @@ enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
             CV_TRY(add_record(stream, lists, &piece, err));
         } else if (state == CV_TAKE_END) {
             *ended = true;
+            CV_TRY(cv_item_lists_end(lists, err));
             return cv_source_check_end(stream->source, err);
         } else if (pumped) {
             return CLEAVE_OK;
