@@ -34,3 +34,27 @@ load helper
         [ "$(cat "$BATS_TEST_TMPDIR/$tool"/* | sort -u)" = kept ]
     done
 }
+
+@test "peer-suite: calls that do the same, are refused, or differ in silence" {
+    command -v python3 >/dev/null || skip "python3 is not there"
+    unshare --mount --pid --fork --net mount -t tmpfs tmpfs /mnt 2>/dev/null || skip "no sandbox"
+    [[ $CLEAVE != /tmp/* ]] || skip "the sandbox hides /tmp"
+    local made=$BATS_TEST_TMPDIR/suite
+    mkdir -p "$made/src" "$made/testsuite/tests-to-run"
+    echo 'print "a\n";' >"$made/src/parallel"
+    cat >"$made/testsuite/tests-to-run/one.sh" <<'END'
+par_one() {
+    echo a >list
+    cat list |
+        parallel echo
+    parallel --no-such-option echo ::: a
+    parallel echo other ::: a
+    parallel --sshlogin b echo ::: a
+}
+END
+    run -1 tools/peer-suite "$made" -o "$BATS_TEST_TMPDIR/report"
+    [ "$output" = "3 calls: 1 the same, 1 refused, 0 differ with a message, 1 differ in silence; 0 left out" ]
+    grep -q '^=== 3 silent one.sh$' "$BATS_TEST_TMPDIR/report"
+    run -1 tools/peer-suite "$BATS_TEST_TMPDIR"
+    [[ $output == "peer-suite: expected "*"/src/parallel" ]]
+}
