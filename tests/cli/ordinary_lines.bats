@@ -69,6 +69,7 @@ notes() {
     # The message of another line can be pasted.
     notes "'\$(( {} + 1 ))' goes to echo as typed; for a shell, type the command as one word" echo '$(( {} + 1 ))' ::: 1
     [ "$("$CLEAVE" run -q 'echo $(( {} + 1 ))' ::: 1)" = 2 ]
+    notes "goes to printf as typed" printf '{}\\\\n' ::: 1
     notes "'\"{}\"' goes to echo as typed" echo '"{}"' ::: 1
     for words in "--quote echo \$x" "sh -c 'echo \$x'" "awk '{ print \$x }' /dev/null" "echo costs\$"; do
         eval "run --separate-stderr \"\$CLEAVE\" run $words ::: 1"
