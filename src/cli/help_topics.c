@@ -1,6 +1,6 @@
 /* help_topics.c -- 'cleave help TOPIC': options of cleave run by subject. SPDX-License-Identifier: MIT
  *
- * The text of an option is that of its table. */
+ * Option texts come from the tables. */
 #include <stdio.h>
 #include <string.h>
 #include "cli/verbs.h"

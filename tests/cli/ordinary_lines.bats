@@ -130,7 +130,7 @@ notes() {
     gzip -dc out.gz | cmp - text
 }
 
-@test "what commands write to standard error comes in lines, that of an item in one piece" {
+@test "standard error of commands: whole lines, and one piece for an item" {
     prepare
     "$CLEAVE" run -q -j 4 'printf "a{} " >&2; printf "b{}\n" >&2; echo c{} >&2' ::: 1 2 3 4 5 6 2>err
     [ "$(wc -l <err)" = 12 ]

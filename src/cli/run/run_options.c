@@ -113,7 +113,7 @@ static const struct cv_option item_options[] = {
         "chunks: so many records.", .min = 0, .max = 1e9, .level = CV_RARE),
     CV_OPTION('L', "--max-lines", COUNT, "N", max_lines,
         "Give N lines to each command, and repeat the word with {} for each. A line that "
-        "ends in a blank goes on with the next one.", .min = 1, .max = 1e9, .level = CV_RARE),
+        "ends in a blank is continued by the next one.", .min = 1, .max = 1e9, .level = CV_RARE),
     CV_FLAG('m', "--fill", 1, fill,
         "Give each command as many items as fit into a line, or an equal part of all of "
         "them if that is less."),

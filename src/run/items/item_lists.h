@@ -15,15 +15,15 @@ struct cv_item_list {
     size_t count; /* values that were added                                             */
     size_t first; /* values before it are names                                         */
     bool linked;  /* to the list before                                                 */
-    struct cv_text held; /* owned: a value that goes on, if `continues` */
+    struct cv_text held; /* owned: the begin of a continued value */
 };
 
 struct cv_item_lists {
     struct cv_item_list *items; /* owned */
     size_t count, room;
     bool link;        /* all are linked, and the shorter ones start again */
-    bool continues;   /* a value that ends in a blank goes on with the next one */
-    bool skips_blank; /* values without a byte that is no blank are not added */
+    bool continues;   /* a value that ends in a blank continues in the next one */
+    bool skips_blank; /* blank values are not added */
     uint64_t rows;    /* set by cv_item_lists_close */
 };
 
@@ -37,7 +37,7 @@ enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *by
 /* Append the lines of a file, or what ends in `mark` instead of '\n'. "-" is standard input. */
 enum cleave_status cv_item_lists_add_file(struct cv_item_lists *lists, const char *path,
                                           char mark, struct cleave_error *err);
-/* End the last list: a value that goes on with the next one is whole. */
+/* End the last list, and with it a value that was to be continued. */
 enum cleave_status cv_item_lists_end(struct cv_item_lists *lists,
                                      struct cleave_error *err);
 /* Count the rows. To be called again if values were added. */
