@@ -24,6 +24,8 @@ cleave_need(LZMA liblzma liblzma-dev)
 cleave_need(LZ4 liblz4 liblz4-dev)
 cleave_need(DEFLATE libdeflate libdeflate-dev)
 cleave_need(PCRE2 libpcre2-8 libpcre2-dev)
+# Of cleave-tls alone, which is not linked with the others.
+cleave_need(OPENSSL openssl>=3.0 libssl-dev)
 # bzip2 is not known to pkg-config everywhere.
 check_include_file(bzlib.h CLEAVE_HAS_BZIP2)
 if(NOT CLEAVE_HAS_BZIP2)

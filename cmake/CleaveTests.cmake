@@ -98,6 +98,7 @@ target_link_options(test-engine-test_run_attempts PRIVATE
 # What only the command has.
 target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs cleave-kit cleave-static)
 target_link_libraries(test-unit-test_fields PRIVATE cleave-kit)
+target_link_libraries(test-unit-test_tls PRIVATE cleave-tls-kit cleave-static)
 
 # The fuzz targets read back the inputs kept in tests/fuzz/corpus/NAME/; cmake/fuzz_replay.c
 # stands in for libFuzzer, so any compiler will do.

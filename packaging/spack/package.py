@@ -29,6 +29,7 @@ class Cleave(CMakePackage):
     depends_on("bzip2")
     depends_on("libdeflate")
     depends_on("pcre2+jit")
+    depends_on("openssl@3:")
 
     generator("ninja")
     build_targets = ["product"]
