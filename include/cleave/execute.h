@@ -313,6 +313,9 @@ struct cleave_host_list {
     /* A socket is made there, which only its owner can open: `cleave join` connects workers to
      * it, and they take part. NULL: none. */
     const char *join_path;
+    /* Workers with the key in the file `key` join over TLS at `listen`: HOST:PORT, or PORT of this
+     * machine. NULL: none. */
+    const char *listen, *key;
     const char *watched; /* when this file changes, `more` is asked; NULL: none        */
     double notice_s;     /* so long hosts that leave have to end what they have; 0: that,
                             below 0: no time                                           */

@@ -80,7 +80,7 @@ allot() {
     chmod +x far
     allot -N 1 sh -c 'cat bytes | "$CLEAVE" run --slurm --remote "$PWD/far" -q --split fixed:1 -o out -- cat'
     cmp out bytes
-    [[ "$(cat err)" = "cleave: worker: cannot call back to port "*" of 240.0.0.1: "*"; bytes go through srun, which is slower" ]]
+    [[ "$(cat err)" = "cleave: worker: cannot join 240.0.0.1 port "*"; bytes go through srun, which is slower" ]]
 }
 
 @test "a hosts file may say command: srun" {
@@ -162,28 +162,32 @@ END
     [ "$(grep -c "^cleave: srun has started 3 of this" <<<"$output")" -eq 1 ]
 }
 
-@test "only who has the key is the worker that calls back" {
+@test "a relay passes on the bytes of the caller that has its key" {
     cd "$BATS_TEST_TMPDIR" || return 1
-    mkfifo in
-    exec 5<>in
-    echo hello >&5
+    export TLS=${CLEAVE%/*}/cleave-tls
     cat >command <<'END'
 read -r port key <<<"$CLEAVE_CALL"
-exec 4<>"/dev/tcp/127.0.0.1/$port"
-printf %032d 0 >&4
-read -r -N 1 answer <&4 && exit 9
-exec 4<>"/dev/tcp/127.0.0.1/$port"
-printf %s "$key" >&4
-read -r -N 1 answer <&4
+export SLURM_LAUNCH_NODE_IPADDR=127.0.0.1
+CLEAVE_CALL="$port ${key//[0-7]/8}" "$TLS" call </dev/null >refused
+mkfifo in out
+"$TLS" call <in >out &
+exec 4>in 5<out
+read -r -N 1 answer <&5
 [ "$answer" = + ] || exit 8
-read -r line <&4
+read -r line <&5
 echo "got $line" >&4
+exec 4>&-
+wait
 exit 7
 END
-    run timeout $LONG "$CLEAVE" worker --through bash command <in
-    exec 5>&-
+    mkfifo words
+    exec 6<>words
+    echo hello >&6
+    run timeout $LONG "$TLS" relay bash command <words
+    exec 6>&-
     [ "$status" -eq 7 ]
     [ "$output" = "got hello" ]
+    grep -qE '^!cannot join 127.0.0.1 port [0-9]+: the run there has another key$' refused
 }
 
 @test "outside a job the answer says what to type" {

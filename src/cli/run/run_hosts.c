@@ -20,6 +20,7 @@
 #include "io/input.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
+#include "run/hosts/joining.h"
 #include "run/hosts/leader_spec.h"
 
 enum {                       /* most bytes */
@@ -274,16 +275,19 @@ static void connect_by_ssh(const struct cv_host_fields *host,
     script_add(words, &line);
 }
 
-static void command_words(const struct cv_host_fields *host, const struct cv_reach *reach,
-                          const char *const *led, struct cv_words *words)
+static enum cleave_status command_words(const struct cv_host_fields *host,
+                                        const struct cv_reach *reach,
+                                        const char *const *led, struct cv_words *words,
+                                        struct cleave_error *err)
 {
-    char self[4096];
+    char self[4096], tls[4096];
     const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
-    if (known && host->command != NULL && is_srun(host->command, &rest)) {
-        cv_words_add(words, self);
-        cv_words_split(words, "worker --through");
+    if (host->command != NULL && is_srun(host->command, &rest)) {
+        CV_TRY(cv_tls_program(tls, sizeof tls, err));
+        cv_words_add(words, tls);
+        cv_words_add(words, "relay");
     }
     cv_words_split(words, runner_of(host, words->arena));
     if (reach->program == NULL && known) {
@@ -298,6 +302,7 @@ static void command_words(const struct cv_host_fields *host, const struct cv_rea
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
     }
+    return CLEAVE_OK;
 }
 
 /* How `group` is reached; its workers are [first, first + slots). `led`: words about
@@ -320,7 +325,7 @@ static enum cleave_status host_describe(const struct cv_host_fields *host,
     if (host->ssh != NULL)
         connect_by_ssh(host, reach, led, &words);
     else
-        command_words(host, reach, led, &words);
+        CV_TRY(command_words(host, reach, led, &words, err));
     out->connect = cv_words_done(&words);
     if (out->connect == NULL)
         return cv_fail_memory(err, "the hosts");

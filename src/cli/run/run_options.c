@@ -283,6 +283,12 @@ static const struct cv_option host_options[] = {
     CV_OPTION(0, "--join-socket", TEXT, "PATH", join_socket,
         "Make a socket there that only you can open, by which more workers join while it "
         "runs: 'cleave join PATH', or 'cleave join THIS-MACHINE:PATH' elsewhere."),
+    CV_OPTION(0, "--listen", TEXT, "ADDRESS", listen,
+        "Let workers with the key of --key join over TLS: 'cleave join ADDRESS --key "
+        "FILE'. ADDRESS is HOST:PORT, or PORT for processes of this machine alone. "
+        "0.0.0.0:PORT listens on all addresses; port 0 is any free one, which is printed."),
+    CV_OPTION(0, "--key", TEXT, "FILE", key,
+        "The key for --listen, which 'cleave keygen FILE' makes. Only you may read FILE."),
     CV_OPTION(0, "--grace", SECONDS, "TIME", grace_s,
         "So long a host that leaves, as it is not in the file of hosts any more or was "
         "told to end (SIGTERM), has to end what it has; the rest goes elsewhere. Default "

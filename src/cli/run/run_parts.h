@@ -23,6 +23,7 @@ struct cv_run_options {
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
     const char *failed, *trace, *progress, *hosts, *reduce, *serve;
     const char *ssh, *program, *work_directory, *hosts_file, *join_socket;
+    const char *listen, *key;
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles, via;
     double connect_timeout_s, host_timeout_s, grace_s;
     int transfer, cleanup, push, shared_input, mpi, slurm;

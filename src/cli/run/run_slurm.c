@@ -8,6 +8,7 @@
 #include "base/helper_program.h"
 #include "model/platform/generate.h"
 #include "run/hosts/host_spec.h"
+#include "run/hosts/joining.h"
 #include "run/common/process.h"
 
 enum { MOST_NODES = 4096, MOST_SLOTS = 65536 };
@@ -19,9 +20,9 @@ struct nodes {
     size_t count;
     uint32_t slots;
     struct cv_arena *arena;
-    const char *self, *program; /* cleave, here and on the nodes               */
-    bool again;                 /* ask for the nodes that the job has now */
-    bool binds;                 /* tasks are bound to processors by default */
+    const char *tls, *program; /* cleave-tls here, cleave on the nodes */
+    bool again;                /* ask for the nodes that the job has now */
+    bool binds;                /* tasks are bound to processors by default */
 };
 
 /* A variable of the job, or of a part of a heterogeneous job. */
@@ -73,8 +74,8 @@ static const char *const *srun_words(const struct nodes *nodes, const char *node
 {
     struct cv_words words = { .arena = nodes->arena };
 
-    cv_words_add(&words, nodes->self);
-    cv_words_split(&words, "worker --through srun --quiet --unbuffered --nodes=1 "
+    cv_words_add(&words, nodes->tls);
+    cv_words_split(&words, "relay srun --quiet --unbuffered --nodes=1 "
                            "--ntasks=1 --ntasks-per-node=1 --overlap --mpi=none --mem=0 "
                            "--job-name=cleave");
     if (nodes->binds)
@@ -218,17 +219,21 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again,
 {
     struct nodes nodes = { .again = again,
                            .arena = reach->arena,
-                           .self = own_program(reach->arena),
                            .binds = binds_tasks() };
     const unsigned long parts = number_of("SLURM_HET_SIZE", -1);
     struct cleave_error err;
+    char tls[4096];
     int status = CV_EXIT_DONE;
 
     *out = (struct cv_worker_list){ 0 };
-    nodes.program = reach->program != NULL ? reach->program : nodes.self;
+    if (cv_tls_program(tls, sizeof tls, &err) != CLEAVE_OK)
+        return cv_print_error(CV_EXIT_ENGINE, "--slurm: %s", err.text);
+    nodes.program = reach->program != NULL ? reach->program : own_program(reach->arena);
+    nodes.tls = cv_arena_text(reach->arena, tls);
     nodes.hosts = cv_array(reach->arena, MOST_NODES, sizeof *nodes.hosts);
     nodes.workers = cv_array(reach->arena, MOST_SLOTS, sizeof *nodes.workers);
-    if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
+    if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL ||
+        nodes.tls == NULL)
         return cv_no_memory("the workers");
     forget_other_steps();
     status = look_for_srun();

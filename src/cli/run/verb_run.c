@@ -504,6 +504,8 @@ static int fill_hosts(struct whole_run *run)
         out->more = cv_run_more_hosts;
     out->watched = cv_hosts_file(values);
     out->join_path = values->join_socket;
+    out->listen = values->listen;
+    out->key = values->key;
     out->notice_s = values->grace_s > 0 ? values->grace_s : -1;
     /* mpirun handles ranks that die; a slow rank is not lost. */
     if (values->mpi && !(out->timeout_s > 0))

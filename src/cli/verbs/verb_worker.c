@@ -1,9 +1,14 @@
 /* verb_worker.c -- cleave worker and cleave join. SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -15,14 +20,16 @@
 #include "run/common/piece_part.h"
 #include "run/hosts/host_spec.h"
 #include "run/hosts/joining.h"
-#include "run/wire/reverse_connect.h"
 #include "run/worker/worker_serve.h"
+
+/* Set by 'cleave-tls relay'. */
+#define CALL_VARIABLE "CLEAVE_CALL"
 
 struct values {
     const char *hash;
     uint64_t gpus;
     const char *pin;
-    int through, lead;
+    int lead;
 };
 
 #define CV_VALUES struct values
@@ -43,11 +50,6 @@ static const struct cv_option slot_options[] = {
 };
 
 static const struct cv_option way_options[] = {
-    CV_FLAG(0, "--through", 1, through,
-        "Stand for a worker elsewhere, which COMMAND starts. As of 'srun -u -N 1 cleave "
-        "worker', it calls back over TCP, with a key that this process has put into its "
-        "environment, and what is said goes over that connection. If it cannot call, "
-        "standard input and output of COMMAND are used."),
     CV_FLAG(0, "--lead", 1, lead,
         "Lead others: share each piece over those behind this worker (via: of the "
         "platform file), by 'cleave run --framed' with the words that follow, which it "
@@ -100,13 +102,16 @@ static bool take_link(struct cv_worker_options *serve)
 }
 
 /* Connect to a master that wants to be called; false: use standard input and output. */
-static bool take_call(struct cv_worker_options *serve)
+static bool take_call(struct cv_worker_options *serve, struct cv_process *link)
 {
+    static const char *const words[] = { "call", NULL };
     const int nothing = cv_dev_null_open(O_RDWR);
     struct cleave_error err;
 
-    if (cv_call_back(&serve->in, &err) != CLEAVE_OK)
+    if (getenv(CALL_VARIABLE) != NULL &&
+        cv_tls_connect_by(words, link, &serve->in, &err) != CLEAVE_OK)
         cv_print_note("worker: %s; bytes go through srun, which is slower", err.text);
+    (void)unsetenv(CALL_VARIABLE); /* the key is not for commands */
     if (serve->in >= 0 && nothing >= 0) {
         serve->out = serve->in;
         (void)dup2(nothing, STDIN_FILENO);
@@ -117,21 +122,13 @@ static bool take_call(struct cv_worker_options *serve)
     return serve->in >= 0;
 }
 
-/* call->operands end with NULL, as --through was one of the words. */
-static int stand_for(const struct cv_call *call)
+/* cleave-tls ends when all has been sent. */
+static void wait_for_link(struct cv_process *link)
 {
-    struct cv_worker_options link;
-    struct cleave_error err;
-    int status = CV_EXIT_FAILED;
+    struct pollfd ended = { .fd = link->pidfd, .events = POLLIN };
 
-    if (call->noperands == 0)
-        return cv_refuse("--through: expected a command that starts a worker, as 'srun "
-                         "-u -N 1 cleave worker'");
-    if (!take_link(&link))
-        return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
-    if (cv_call_relay(call->operands, link.in, link.out, &status, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_FAILED, "worker: %s", err.text);
-    return status;
+    while (link->pid > 0 && !cv_process_reap(link))
+        (void)poll(&ended, 1, -1);
 }
 
 /* Whether standard output is the terminal of `srun --unbuffered`, which is set to raw
@@ -153,11 +150,11 @@ static int run(const struct cv_call *call)
     struct cv_worker_options serve = {
         .in = -1, .out = -1, .guard = true, .gpus = (uint32_t)values->gpus
     };
+    struct cv_process link = { .pidfd = -1 };
+    enum cleave_status served;
     struct cleave_error err;
     bool called;
 
-    if (values->through)
-        return stand_for(call);
     if (values->lead)
         cv_lead_by(&serve, call->operands);
     else if (call->noperands > 0)
@@ -165,13 +162,15 @@ static int run(const struct cv_call *call)
     if (values->hash != NULL)
         CV_DO(check_hash(values->hash));
     CV_DO(cv_pin_read(values->pin, &serve.pin));
-    called = take_call(&serve);
+    called = take_call(&serve, &link);
     if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
         return cv_refuse("a worker is started by 'cleave run --hosts', and speaks to "
                          "that: standard input and output must not be a terminal");
     if (!called && !take_link(&serve))
         return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
-    if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
+    served = cv_worker_serve(&serve, &err);
+    wait_for_link(&link);
+    if (served == CLEAVE_OK)
         return CV_EXIT_DONE;
     return cv_print_error(err.status == CLEAVE_EINPUT || err.status == CLEAVE_EREFUSED
                               ? CV_EXIT_USAGE
@@ -187,7 +186,7 @@ const struct cv_verb cv_verb_worker = {
         "from standard input, runs the command on them, and sends what it writes to "
         "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
         "or whatever reaches the machine, and ends with its connection.",
-    .operands = "[--through COMMAND... | --lead -- OPTION...]",
+    .operands = "[--lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
     .groups = CV_GROUPS(CV_GROUP("Checks", options), CV_GROUP("Slots", slot_options),
@@ -199,9 +198,12 @@ const struct cv_verb cv_verb_worker = {
 
 enum { AT_A_TIME = 64 * 1024 };
 
+static const double CONNECT_S = 60;
+
 struct join_values {
     uint64_t slots;
-    const char *ssh, *program;
+    const char *ssh, *program, *key;
+    double connect_timeout_s;
     int pump;
 };
 
@@ -217,6 +219,11 @@ static const struct cv_option join_options[] = {
         "which never asks for a password here."),
     CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
         "Where cleave is on that machine. Default: cleave, found in PATH there."),
+    CV_OPTION(0, "--key", TEXT, "FILE", key,
+        "The key of a run with --listen ADDRESS: connect there over TLS. Only you may read "
+        "FILE."),
+    CV_OPTION(0, "--connect-timeout", SECONDS, "TIME", connect_timeout_s,
+        "With --key, try for this long to connect, as the run may begin later. Default 60 s."),
     CV_FLAG(0, "--pump", 1, pump,
         "Only connect standard input and output to the socket: what runs at the other "
         "end of ssh."),
@@ -328,6 +335,25 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     return judge(served, &err);
 }
 
+static int serve_by_tls(const struct join_values *join_values, const char *address)
+{
+    struct cv_process link = { .pidfd = -1 };
+    struct cleave_error err;
+    enum cleave_status served;
+    char timeout[32];
+    const char *const words[] = { "connect", address, join_values->key, timeout, NULL };
+    int fd = -1;
+
+    snprintf(timeout, sizeof timeout, "%.3f",
+             join_values->connect_timeout_s > 0 ? join_values->connect_timeout_s
+                                                : CONNECT_S);
+    if (cv_tls_connect_by(words, &link, &fd, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    served = serve(join_values, fd, false, &err);
+    wait_for_link(&link);
+    return judge(served, &err);
+}
+
 static int join_run(const struct cv_call *call)
 {
     const struct join_values *join_values = call->values;
@@ -337,7 +363,13 @@ static int join_run(const struct cv_call *call)
     int fd;
 
     if (where[0] == '\0')
-        return cv_refuse("expected the socket of a run: [HOST:]PATH");
+        return cv_refuse(
+            "expected the socket of a run, [HOST:]PATH, or ADDRESS and --key");
+    if (join_values->key != NULL)
+        return serve_by_tls(join_values, where);
+    if (colon != NULL && colon[1] != '\0' &&
+        colon[1 + strspn(colon + 1, "0123456789")] == '\0')
+        return cv_refuse("%s: expected --key FILE with an address", where);
     if (colon != NULL && (slash == NULL || colon < slash) && !join_values->pump) {
         char *host = cv_need_text(call->arena, where, "the host");
 
@@ -359,11 +391,65 @@ const struct cv_verb cv_verb_join = {
         "its slots, and ends with it. On the machine of the run PATH is all that is "
         "needed. From elsewhere it is HOST:PATH: ssh connects to that machine, where "
         "another 'cleave join' opens the socket, so that nothing listens on a network. "
+        "A run with --listen ADDRESS --key FILE is joined at ADDRESS, with the same key. "
         "What is not done when it is ended by a signal goes to others.",
-    .operands = "[HOST:]PATH",
+    .operands = "[HOST:]PATH | ADDRESS --key FILE",
     .max_operands = 1,
     .groups = CV_GROUPS(CV_GROUP("Joining", join_options)),
     .examples = "cleave run -q -i examples/plan.c --join-socket run.socket -- wc -l",
     .values_size = sizeof(struct join_values),
     .run = join_run,
+};
+
+enum { KEY_BYTES = 32 };
+
+static int make_key(char out[2 * KEY_BYTES + 2])
+{
+    unsigned char bytes[KEY_BYTES];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return cv_print_error(CV_EXIT_ENGINE, "no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    strcpy(out + 2 * sizeof bytes, "\n");
+    return CV_EXIT_DONE;
+}
+
+static int keygen_run(const struct cv_call *call)
+{
+    const char *path = call->noperands > 0 ? call->operands[0] : NULL;
+    char key[2 * KEY_BYTES + 2];
+    int fd, failed;
+
+    CV_DO(make_key(key));
+    if (path == NULL || strcmp(path, "-") == 0)
+        return printf("%s", key) > 0 ? CV_EXIT_DONE : CV_EXIT_FAILED;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno == EEXIST
+                   ? cv_refuse("%s: is there already; a key is not replaced", path)
+                   : cv_print_error(CV_EXIT_USAGE, "%s: cannot make: %s", path,
+                                    strerror(errno));
+    failed = cv_write_all(fd, key, strlen(key));
+    if (close(fd) != 0 && failed == 0)
+        failed = errno;
+    if (failed == 0)
+        return CV_EXIT_DONE;
+    (void)unlink(path);
+    return cv_print_error(CV_EXIT_FAILED, "%s: cannot write: %s", path, strerror(failed));
+}
+
+const struct cv_verb cv_verb_keygen = {
+    .name = "keygen",
+    .summary = "make a key for 'cleave run --listen' and 'cleave join'",
+    .description =
+        "Writes a new random key of 256 bits, 64 hexadecimal digits, to FILE, which only "
+        "you can read and which must not exist, or to standard output. A holder of the key "
+        "can join a run that listens with it, get parts of its input and run its command "
+        "on them: take it to other machines by ssh or a secret of your batch "
+        "system, and use a new one for each run.",
+    .operands = "[FILE]",
+    .max_operands = 1,
+    .examples = "cleave keygen run.key",
+    .run = keygen_run,
 };

@@ -1,14 +1,16 @@
-/* joining.c -- two ways to join a run: a socket, and a file of hosts that changes.
+/* joining.c -- ways to join a run: a socket, TLS, and a file of hosts that changes.
  * SPDX-License-Identifier: MIT */
 #include "run/hosts/joining.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "run/common/process.h"
+#include "base/helper_program.h"
 
 enum { WAITING = 128 }; /* connections that are not accepted yet */
 
@@ -146,6 +148,156 @@ void cv_join_port_close(struct cv_join_port *port)
     if (lstat(port->path, &facts) == 0 && facts.st_dev == port->device &&
         facts.st_ino == port->inode)
         unlink(port->path);
+    port->poller = NULL;
+}
+
+/* --- TLS ---------------------------------------------------------------------------- */
+
+enum { MESSAGE = 1024, MOST_WORDS = 8, TLS_EXIT_MS = 1000 };
+
+enum cleave_status cv_tls_program(char *path, size_t size, struct cleave_error *err)
+{
+    static const struct cv_helper_program helper = { "cleave-tls", "TLS",
+                                                     "which comes with cleave" };
+
+    return cv_helper_program_find(&helper, path, size, err);
+}
+
+/* *out is the other end of its standard input and output. */
+static enum cleave_status start_tls(const char *const *words, int type,
+                                    const sigset_t *mask, struct cv_process *process,
+                                    int *out, struct cleave_error *err)
+{
+    char path[PATH_MAX];
+    const char *all[MOST_WORDS] = { path };
+    struct cv_command command = { 0 };
+    enum cleave_status status;
+    int ends[2];
+
+    CV_TRY(cv_tls_program(path, sizeof path, err));
+    for (size_t i = 0; words[i] != NULL && i + 2 < MOST_WORDS; i++)
+        all[i + 1] = words[i];
+    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
+        return cv_fail_errno(err, errno, "cannot make a socket");
+    status = cv_command_init(&command, NULL, all, err);
+    CV_THEN(status, cv_process_start(process, &command,
+                                     &(struct cv_process_files){ .in = ends[1],
+                                                                 .out = ends[1],
+                                                                 .errors = -1,
+                                                                 .extra = -1 },
+                                     mask, err));
+    cv_command_done(&command);
+    close(ends[1]);
+    if (status == CLEAVE_OK)
+        *out = ends[0];
+    else
+        close(ends[0]);
+    return status;
+}
+
+static void end_tls(struct cv_process *process, int *fd)
+{
+    struct pollfd wait = { .fd = process->pidfd, .events = POLLIN };
+
+    cv_close(fd);
+    if (process->pid > 0)
+        (void)poll(&wait, 1, TLS_EXIT_MS);
+    if (process->pid > 0 && !cv_process_reap(process))
+        cv_process_kill(process);
+}
+
+/* The first message of cleave-tls, of which `room` bytes are read if it is '+'. */
+static enum cleave_status take_result(int fd, size_t room, char text[MESSAGE],
+                                      struct cleave_error *err)
+{
+    ssize_t got = TEMP_FAILURE_RETRY(recv(fd, text, room, 0)), more = got;
+
+    while (got > 0 && text[0] != '+' && more > 0 && got < MESSAGE - 1) {
+        more = TEMP_FAILURE_RETRY(recv(fd, text + got, (size_t)(MESSAGE - 1 - got), 0));
+        got += more > 0 ? more : 0;
+    }
+    text[got > 0 ? got : 0] = '\0';
+    if (text[0] == '+')
+        return CLEAVE_OK;
+    if (got <= 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cleave-tls has failed");
+    return cv_fail(err, text[0] == '!' ? CLEAVE_EINPUT : CLEAVE_ELOST, "%s", text + 1);
+}
+
+enum cleave_status cv_tls_connect_by(const char *const *words, struct cv_process *process,
+                                     int *out, struct cleave_error *err)
+{
+    char text[MESSAGE];
+
+    CV_TRY(start_tls(words, SOCK_STREAM, NULL, process, out, err));
+    if (take_result(*out, 1, text, err) == CLEAVE_OK)
+        return CLEAVE_OK;
+    end_tls(process, out);
+    return err->status;
+}
+
+/* A descriptor that did not fit was dropped by the kernel: the connection ends. */
+static void take_message(void *context, unsigned events)
+{
+    struct cv_tls_port *port = context;
+    char text[MESSAGE], room[CMSG_SPACE(sizeof(int))];
+    struct iovec bytes = { .iov_base = text, .iov_len = sizeof text - 1 };
+    struct msghdr message = { .msg_iov = &bytes,
+                              .msg_iovlen = 1,
+                              .msg_control = room,
+                              .msg_controllen = sizeof room };
+    const ssize_t got = recvmsg(port->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    const struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    int fd;
+
+    (void)events;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        cv_poller_remove(port->poller, &port->watch);
+        port->note(port->context, "%s",
+                   "cleave-tls has failed: no more workers can join");
+        return;
+    }
+    text[got] = '\0';
+    if (text[0] == '?') {
+        port->note(port->context, "%s", text + 1);
+    } else if (head != NULL && head->cmsg_type == SCM_RIGHTS &&
+               head->cmsg_len == CMSG_LEN(sizeof fd)) {
+        memcpy(&fd, CMSG_DATA(head), sizeof fd);
+        port->joined(port->context, fd);
+    } else {
+        port->full(port->context, EMFILE);
+    }
+}
+
+enum cleave_status cv_tls_port_open(struct cv_tls_port *port, struct cleave_error *err)
+{
+    const char *words[] = { "listen", port->address, port->key, NULL };
+    enum cleave_status status;
+    char text[MESSAGE];
+
+    port->fd = -1;
+    status = start_tls(words, SOCK_SEQPACKET, cv_poller_old_mask(port->poller),
+                       &port->process, &port->fd, err);
+    CV_THEN(status, take_result(port->fd, sizeof text - 1, text, err));
+    CV_THEN(status, cv_poller_add(port->poller, &port->watch, port->fd, CV_READABLE,
+                                  take_message, port, err));
+    if (status == CLEAVE_OK) {
+        port->note(port->context, "workers can join at %s", text + 1);
+        return CLEAVE_OK;
+    }
+    end_tls(&port->process, &port->fd);
+    port->poller = NULL;
+    return status;
+}
+
+void cv_tls_port_close(struct cv_tls_port *port)
+{
+    if (port->poller == NULL)
+        return;
+    cv_poller_remove(port->poller, &port->watch);
+    end_tls(&port->process, &port->fd);
     port->poller = NULL;
 }
 

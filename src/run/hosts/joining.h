@@ -1,12 +1,14 @@
-/* joining.h -- two ways to join a run: a socket, and a file of hosts that changes.
+/* joining.h -- ways to join a run: a socket, TLS, and a file of hosts that changes.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_JOINING_H
 #define CV_JOINING_H
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <cleave/execute.h>
 #include "base/fail.h"
 #include "run/common/poller.h"
+#include "run/common/process.h"
 
 /* A socket in the file system that only its owner can open: workers from elsewhere come by ssh.
  * Nothing listens on a network. */
@@ -32,6 +34,38 @@ void cv_join_port_close(struct cv_join_port *port);
 /* Connect to the socket, from another process. */
 enum cleave_status cv_join_port_reach(const char *path, int *out,
                                       struct cleave_error *err);
+
+/* Connections over TLS from workers that have the key. The program cleave-tls takes them. */
+struct cv_tls_port {
+    /* Set before it is opened. */
+    struct cv_poller *poller;                /* borrowed */
+    const char *address, *key;               /* borrowed: HOST:PORT or PORT; a file */
+    void (*joined)(void *context, int fd);   /* the descriptor is taken */
+    void (*full)(void *context, int reason); /* errno: a connection was dropped */
+    void (*note)(void *context, const char *format, /* with one text */
+                 const char *text);
+    void *context;
+
+    int fd; /* owned: messages of the program */
+    struct cv_process process;
+    struct cv_watch watch;
+};
+
+/* Notes the address, as port 0 is any port. */
+enum cleave_status cv_tls_port_open(struct cv_tls_port *port, struct cleave_error *err);
+/* Nothing if the poller is NULL. Connections stay. */
+void cv_tls_port_close(struct cv_tls_port *port);
+/* The path of cleave-tls. */
+enum cleave_status cv_tls_program(char *path, size_t size, struct cleave_error *err);
+/* Run cleave-tls with these words (ended by NULL), which connect: *out is a socket for the bytes.
+ * The process ends with it. EINPUT: wrong address or key; ELOST: not reached. */
+enum cleave_status cv_tls_connect_by(const char *const *words, struct cv_process *process,
+                                     int *out, struct cleave_error *err);
+
+static inline bool cv_has_join_port(const struct cleave_execution *request)
+{
+    return request->hosts.join_path != NULL || request->hosts.listen != NULL;
+}
 
 /* All 0: there is no file. */
 struct cv_file_state {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
+#include "run/hosts/joining.h"
 #include "run/slot/persistent_slot.h"
 
 /* --- attempts of workers, and starts --------------------------------------------------- */
@@ -15,7 +16,7 @@ enum { ATTEMPTS_AWAY = 3, ATTEMPTS_HERE = 2 };
 
 bool cv_may_have_hosts(const struct cleave_execution *request)
 {
-    return request->hosts.count > 0 || request->hosts.join_path != NULL ||
+    return request->hosts.count > 0 || cv_has_join_port(request) ||
            request->hosts.more != NULL;
 }
 

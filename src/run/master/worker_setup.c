@@ -157,12 +157,11 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
         return cv_fail(err, CLEAVE_EENGINE,
                        "none of %zu hosts can be used; the first one: %s: %s",
                        hosts->count, hosts->items[0]->name, hosts->items[0]->reason);
-    if (all && (request->hosts.more != NULL || request->hosts.join_path != NULL ||
-                any_nowhere(hosts)))
-        places->nspare =
-            request->hosts.join_path != NULL || request->hosts.watched != NULL
-                ? SPARE_MANY
-                : SPARE;
+    if (all &&
+        (request->hosts.more != NULL || cv_has_join_port(request) || any_nowhere(hosts)))
+        places->nspare = cv_has_join_port(request) || request->hosts.watched != NULL
+                             ? SPARE_MANY
+                             : SPARE;
     return CLEAVE_OK;
 }
 
@@ -350,7 +349,12 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     double began_s;
     bool opens;
 
-    if (request->hosts.join_path != NULL && !takes_joiners(request))
+    if ((request->hosts.listen == NULL) != (request->hosts.key == NULL))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected both hosts.listen and hosts.key, got one of them");
+    if (request->hosts.listen != NULL)
+        CV_TRY(cv_tls_program(NULL, 0, err));
+    if (cv_has_join_port(request) && !takes_joiners(request))
         return cv_fail(err, CLEAVE_EINPUT,
                        "nobody can join a run of policy '%s': expected learn or self",
                        cv_run_policy_name(&request->policy));
@@ -603,19 +607,37 @@ static void is_full(void *context, int reason)
                   strerror(reason), reason == EMFILE ? " (ulimit -n says how many)" : "");
 }
 
-static enum cleave_status open_port(struct cv_joining_workers *joining,
-                                    struct cleave_error *err)
+static void tell(void *context, const char *format, const char *text)
+{
+    const struct cv_joining_workers *joining = context;
+
+    cv_hosts_note(&joining->run->pool.hosts, format, text);
+}
+
+static enum cleave_status open_ports(struct cv_joining_workers *joining,
+                                     struct cleave_error *err)
 {
     struct cv_exec_run *run = joining->run;
+    const struct cleave_host_list *hosts = &run->request->hosts;
 
-    if (run->request->hosts.join_path == NULL)
+    if (hosts->join_path != NULL) {
+        joining->port = (struct cv_join_port){ .poller = run->poller,
+                                               .path = hosts->join_path,
+                                               .joined = has_come,
+                                               .full = is_full,
+                                               .context = joining };
+        CV_TRY(cv_join_port_open(&joining->port, err));
+    }
+    if (hosts->listen == NULL)
         return CLEAVE_OK;
-    joining->port = (struct cv_join_port){ .poller = run->poller,
-                                           .path = run->request->hosts.join_path,
-                                           .joined = has_come,
-                                           .full = is_full,
-                                           .context = joining };
-    return cv_join_port_open(&joining->port, err);
+    joining->tls = (struct cv_tls_port){ .poller = run->poller,
+                                         .address = hosts->listen,
+                                         .key = hosts->key,
+                                         .joined = has_come,
+                                         .full = is_full,
+                                         .note = tell,
+                                         .context = joining };
+    return cv_tls_port_open(&joining->tls, err);
 }
 
 enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
@@ -628,7 +650,7 @@ enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
         if (hosts->items[i]->first == CV_HOST_NOWHERE)
             cv_joining_workers_changed(run, hosts->items[i]);
     joining->run = run;
-    CV_TRY(open_port(joining, err));
+    CV_TRY(open_ports(joining, err));
     watch_hosts(joining, run);
     return CLEAVE_OK;
 }
@@ -637,6 +659,7 @@ void cv_joining_workers_close(struct cv_joining_workers *joining)
 {
     cv_file_watch_close(&joining->file);
     cv_join_port_close(&joining->port);
+    cv_tls_port_close(&joining->tls);
 }
 
 enum cleave_status cv_joining_workers_poll(struct cv_exec_run *run,

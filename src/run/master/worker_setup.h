@@ -49,6 +49,7 @@ enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
 struct cv_joining_workers {
     struct cv_file_watch file; /* the hosts file, if it is watched */
     struct cv_join_port port;  /* the socket of hosts.join_path */
+    struct cv_tls_port tls;    /* hosts.listen */
     struct cv_exec_run *run;   /* borrowed                                             */
     uint32_t came;
     bool full; /* the note that no index is free was printed */
