@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run check slurm-script split join keygen worker calibrate report replay platform sample policies engines figures version completions help --help --version'
+        _cleave_words ' plan simulate compare run check batch-script slurm-script split join keygen worker calibrate report replay platform sample policies engines figures version completions help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -422,8 +422,8 @@ _cleave() {
         --timeout) return ;;
         esac
         ;;
-    'slurm-script '*)
-        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --sbatch --notice --remote'
+    'batch-script '*)
+        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --submit --sbatch --notice --remote'
         case $option in
         --nodes | -N) return ;;
         --ntasks | -n) return ;;
@@ -431,6 +431,22 @@ _cleave() {
         --time | -t) return ;;
         --partition | -p) return ;;
         --job-name | -J) return ;;
+        --submit) return ;;
+        --sbatch) return ;;
+        --notice) return ;;
+        --remote) return ;;
+        esac
+        ;;
+    'slurm-script '*)
+        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --submit --sbatch --notice --remote'
+        case $option in
+        --nodes | -N) return ;;
+        --ntasks | -n) return ;;
+        --cpus-per-task | -c) return ;;
+        --time | -t) return ;;
+        --partition | -p) return ;;
+        --job-name | -J) return ;;
+        --submit) return ;;
         --sbatch) return ;;
         --notice) return ;;
         --remote) return ;;
@@ -565,7 +581,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run check slurm-script split join keygen worker calibrate report replay platform sample policies engines figures version completions help'
+        operands='plan simulate compare run check batch-script slurm-script split join keygen worker calibrate report replay platform sample policies engines figures version completions help'
         case $option in
         esac
         ;;

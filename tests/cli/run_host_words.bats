@@ -365,7 +365,7 @@ tells() {
     [ ! -e s ]
     cleave 3 join nowhere
     cleave 2 join
-    [ "$stderr" = "cleave: expected the socket of a run: [HOST:]PATH" ]
+    [ "$stderr" = "cleave: expected the socket of a run, [HOST:]PATH, or ADDRESS and --key" ]
     cleave 2 join -- -x:s
     cleave 3 join --ssh false me@far:s
     [ "$stderr" = "cleave: join: 'false' exited with status 1" ]

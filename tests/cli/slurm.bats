@@ -83,6 +83,25 @@ allot() {
     [[ "$(cat err)" = "cleave: worker: cannot join 240.0.0.1 port "*"; bytes go through srun, which is slower" ]]
 }
 
+@test "workers that srun starts join a run that listens" {
+    prepare
+    "$CLEAVE" keygen key
+    # Commands wait for a worker of each node.
+    cat >command <<'END'
+#!/bin/sh
+touch "at.${SLURMD_NODENAME:-here}"
+until [ -e at.n2 ] && [ -e at.n3 ]; do sleep 0.05; done
+exec tr 0-9 a-j
+END
+    chmod +x command
+    allot -N 2 -w n2,n3 sh -c '
+        env -u SLURM_JOB_ID "$CLEAVE" run -q -j 1 --listen 0 --key key -i in -o out --block 20k -- ./command 2>run.err &
+        until grep -q "can join at" run.err; do sleep 0.05; done
+        srun -Q --mpi=none "$CLEAVE" join "$(sed -n "s/.*join at //p" run.err)" --key key -j 1
+        wait $!'
+    cmp out expected
+}
+
 @test "a hosts file may say command: srun" {
     prepare
     printf '%s\n' 'workers:' '  - name: far' '    slots: 2' '    command: srun -N 1 -n 1 -w n2' \
@@ -192,7 +211,7 @@ END
 
 @test "outside a job the answer says what to type" {
     unset SLURM_JOB_ID
-    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script as 'cleave slurm-script' prints one for sbatch" \
+    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script as 'cleave batch-script slurm' prints one for sbatch" \
         run --slurm -i "$LAB" -- cat
     export SLURM_JOB_ID=1
     refuses "with --slurm the tasks of the job are the workers: expected none of --workers, --hosts and --mpi" \
@@ -307,7 +326,7 @@ END
         slurm-script run -j 3 -i in -o out -- wc
     refuses "--overwrite would forget what the job had done before it was interrupted" \
         slurm-script run --journal j --overwrite -i in -o out -- wc
-    refuses "--sbatch: expected an option as '--mem=64G'" slurm-script --sbatch mem=64G run -i in -o out wc
+    refuses "--submit: expected an option as '--mem=64G'" slurm-script --sbatch mem=64G run -i in -o out wc
     cleave 0 slurm-script -n 4 --sbatch=--mem=64G run --slurm --resume --journal j -i 'a b' -o out -- wc -l
     bash -n <<<"$output"
     [[ "$output" = *$'\n#SBATCH --ntasks=4\n#SBATCH --mem=64G\n#SBATCH --signal=B:USR1@60\n'* ]]

@@ -570,10 +570,13 @@ static const struct cv_option_rule rules[] = {
     { 0, "--leaders", CV_NEEDS, "--mpi",
       "--leaders needs --mpi; of hosts, --via HOST says who leads" },
     { 0, "--mpi-library", CV_NEEDS, "--mpi", "--mpi-library needs --mpi" },
-    { CV_RUN_LOCAL, "--push --push-from --shared-input --ssh --remote --workdir --env",
-      CV_NEEDS, "--hosts-file", /* it may name some later */
-      "--ssh, --remote, --push, --shared-input, --workdir and --env need --hosts with "
-      "other machines, or --slurm: here, commands have your folder and environment" },
+    { CV_RUN_LOCAL, "--push --push-from --ssh --remote", CV_NEEDS,
+      "--hosts-file", /* it may name some later */
+      "--ssh, --remote and --push need --hosts with other machines" },
+    { CV_RUN_LOCAL, "--shared-input --workdir --env", CV_NEEDS,
+      "--hosts-file --join-socket --listen",
+      "--shared-input, --workdir and --env need --hosts with other machines, --slurm or "
+      "--listen: here, commands have your folder and environment" },
     { CV_RUN_LOCAL, "--transferfile --transfer --return --basefile --cleanup", CV_NEEDS,
       "--hosts-file",
       "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with "
