@@ -214,7 +214,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
     local long
     long=$(head -c 20000 /dev/zero | tr '\0' 9)
     cleave 2 "$long"
-    [ ${#stderr} -lt 300 ]
+    [ ${#stderr} -lt 340 ]
     cleave 2 plan load -p $LAB --load "$long"
     [ ${#stderr} -lt 300 ]
     cleave 2 plan load "--$long"

@@ -284,8 +284,8 @@ static const struct cv_option host_options[] = {
         "Make a socket there that only you can open, by which more workers join while it "
         "runs: 'cleave join PATH', or 'cleave join THIS-MACHINE:PATH' elsewhere."),
     CV_OPTION(0, "--listen", TEXT, "ADDRESS", listen,
-        "Let workers with the key of --key join over TLS: 'cleave join ADDRESS --key "
-        "FILE'. ADDRESS is HOST:PORT, or PORT for processes of this machine alone. "
+        "Let workers that have the key of --key join over TLS. They are started by "
+        "'cleave join ADDRESS --key FILE'. ADDRESS is HOST:PORT, or PORT for processes of this machine alone. "
         "0.0.0.0:PORT listens on all addresses; port 0 is any free one, which is printed."),
     CV_OPTION(0, "--key", TEXT, "FILE", key,
         "The key for --listen, which 'cleave keygen FILE' makes. Only you may read FILE."),

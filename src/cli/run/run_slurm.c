@@ -284,7 +284,8 @@ int cv_run_slurm_check(const struct cv_run_options *values)
     if (values->slurm && getenv("SLURM_JOB_ID") == NULL)
         return cv_refuse(
             "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm "
-            "...', or a batch script as 'cleave batch-script slurm' prints one for sbatch");
+            "...', or a batch script as 'cleave batch-script slurm' prints one for "
+            "sbatch");
     if (tasks > 1 && !values->mpi && !cv_hosts_asked(values) && values->workers == NULL)
         return cv_run_slurm_task() > 0
                    ? CV_EXIT_USAGE

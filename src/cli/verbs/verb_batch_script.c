@@ -40,8 +40,8 @@ static const struct cv_option job_options[] = {
         "Partition or queue of the job."),
     CV_OPTION('J', "--job-name", TEXT, "NAME", name, "Name of the job. Default: cleave."),
     CV_OPTION(0, "--submit", REPEAT, "OPTION", more,
-        "Another option of the batch system, as '--mem=64G' of sbatch or '-pe mpi 16' of "
-        "qsub. May be given several times."),
+        "Add another option of the batch system. For sbatch '--mem=64G' is one, for qsub "
+        "'-pe mpi 16'. May be given several times."),
     CV_OPTION(0, "--sbatch", REPEAT, "OPTION", more, "As --submit."),
 };
 
@@ -361,7 +361,7 @@ static int add_joined(const struct values *values, const struct batch_system *sy
     cv_text_add(out, " here=$(hostname) port=$((20000 + id %% 20000)) "
                      "key=$PWD/.cleave-$id.key\n"
                      "rm -f \"$key\" # of a job that was killed and begins again\n"
-                     "trap 'rm -f \"$key\"' EXIT\n"
+                     "trap 'rm -f \"$key\"; kill $(jobs -p) 2>/dev/null' EXIT\n"
                      "\"$cleave\" keygen \"$key\" || exit\n\n");
     if (system->prefix != NULL)
         add_nodes(system, out);
@@ -474,15 +474,18 @@ const struct cv_verb cv_verb_batch_script = {
     .summary = "print a script that runs cleave under a batch system",
     .is_first = true,
     .description =
-        "Prints a script for sbatch (slurm), qsub (pbs, sge) or bsub (lsf): a run with a "
-        "journal on all nodes of the job. With slurm the nodes are reached by srun, and "
-        "the job is queued again before its time limit until all is done. With the "
-        "others "
-        "the run listens with a new key and 'cleave join' is started on the other nodes; "
-        "the folder of the script has to be on storage that all nodes share. htcondor: a "
-        "script for bash on the submitting machine, where the run is; each worker is a "
-        "job.",
-    .operands = "slurm|pbs|sge|lsf|htcondor [--] cleave run ARG...",
+        "Prints a script for SYSTEM, one of slurm (sbatch), pbs, sge (qsub), lsf (bsub) "
+        "and "
+        "htcondor: a run with a journal on all nodes of the job. With slurm the nodes "
+        "are "
+        "reached by srun, and the job is queued again before its time limit until all is "
+        "done. With the others the run listens with a new key, and the script starts "
+        "'cleave "
+        "join' on the other nodes; they have to see the folder of the script. For "
+        "htcondor "
+        "it is a script for bash on the submitting machine, where the run is, and each "
+        "worker is a job.",
+    .operands = "SYSTEM [--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,
     .groups =

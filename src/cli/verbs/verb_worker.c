@@ -444,12 +444,13 @@ const struct cv_verb cv_verb_keygen = {
     .summary = "make a key for 'cleave run --listen' and 'cleave join'",
     .description =
         "Writes a new random key of 256 bits, 64 hexadecimal digits, to FILE, which only "
-        "you can read and which must not exist, or to standard output. A holder of the key "
+        "you can read and which must not exist, or to standard output. A holder of the "
+        "key "
         "can join a run that listens with it, get parts of its input and run its command "
         "on them: take it to other machines by ssh or a secret of your batch "
         "system, and use a new one for each run.",
     .operands = "[FILE]",
     .max_operands = 1,
-    .examples = "cleave keygen run.key",
+    .examples = "cleave keygen",
     .run = keygen_run,
 };
