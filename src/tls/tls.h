@@ -1,7 +1,7 @@
 /* tls.h -- TLS 1.3 between two sides that have the same key. SPDX-License-Identifier: MIT
  *
  * The key is an external pre-shared key (RFC 8446, 4.2.11), with a Diffie-Hellman exchange: a
- * recorded connection cannot be read by those who get the key later. There are no certificates:
+ * key that is stolen later does not open a recorded connection. There are no certificates:
  * without the key neither side completes a handshake. */
 #ifndef CV_TLS_H
 #define CV_TLS_H

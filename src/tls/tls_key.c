@@ -28,8 +28,8 @@ enum cleave_status cv_tls_key_parse(const char *digits, const char *name,
         count--;
     for (size_t i = 0; i < count; i++)
         good = good && digit(digits[i]) >= 0;
-    if (!good || count % 2 != 0 || count < 2 * CV_TLS_KEY_MIN ||
-        count > 2 * CV_TLS_KEY_MAX)
+    if (!good || count % 2 != 0 || count / 2 < CV_TLS_KEY_MIN ||
+        count / 2 > CV_TLS_KEY_MAX)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: expected a key of %d to %d hexadecimal digits, as 'cleave "
                        "keygen' makes one",

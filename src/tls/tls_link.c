@@ -20,7 +20,7 @@ enum {
     BROKEN = -2,
 };
 
-static const double STEP_S = 10; /* limit of a TCP connection, and of a handshake */
+static const double STEP_S = 10; /* limit for a TCP connection, and for a handshake */
 static const double AGAIN_S = 0.5;
 static const double END_S = 2; /* without a byte, after the end of one direction */
 
@@ -148,7 +148,7 @@ static enum cleave_status try_one(SSL_CTX *context, const struct addrinfo *to,
     const int on = 1, fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     *out = NULL;
-    if (fd >= 0) { /* of connect() as well */
+    if (fd >= 0) { /* connect() uses the limit as well */
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -215,7 +215,7 @@ enum cleave_status cv_tls_connect(SSL_CTX *context, const struct cv_tls_address 
 
 struct way {
     struct cv_tls_end *from, *to;
-    size_t at, end; /* of the bytes that were read and not written */
+    size_t at, end; /* bytes [at, end) were read and not written */
     bool done;
     bool unread; /* descriptors of `to` are closed: drop the rest */
     struct pollfd wait;
@@ -254,7 +254,7 @@ static long take(struct cv_tls_end *from, void *bytes, size_t room, struct pollf
 }
 
 /* A side that closed its descriptors may have written a reason before, which has to arrive: the
- * other direction goes on. */
+ * other direction continues. */
 static long give(struct way *way, const void *bytes, size_t length, struct pollfd *wait)
 {
     struct cv_tls_end *to = way->to;
@@ -287,7 +287,7 @@ static void end_way(struct way *way)
     }
 }
 
-/* Move what can be moved. False: the end of the copy. */
+/* Move bytes until one side has to wait. False: the end of the copy. */
 static bool step(struct way *way)
 {
     long count = 1;

@@ -5,8 +5,8 @@
  *   cleave-tls call                        the same, for the relay that $CLEAVE_CALL names
  *   cleave-tls relay COMMAND...            the same; COMMAND starts a worker that calls
  *
- * The first byte of a message, or of the bytes of `connect` and `call`, is a result: '+' or, before
- * the reason, '!' (wrong address or key) and '-' (other failures). Later messages of `listen` are
+ * `listen` sends one message, `connect` and `call` write one byte when they are ready: '+'. If they
+ * fail, '!' (wrong address or key) or '-' (other failures) and the reason. Later messages of `listen` are
  * '?' and a note, or '@' and the descriptor of a connection. The program ends with descriptor 0. */
 #include <errno.h>
 #include <netinet/in.h>
@@ -33,7 +33,7 @@ static const double CALL_S = 5;
 
 static const struct cv_tls_end standard = { .in = STDIN_FILENO, .out = STDOUT_FILENO };
 
-/* Signals that batch systems send to all processes of a job: this one is still needed then. */
+/* Batch systems send these signals to all processes of a job; the link is needed until the end. */
 static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGUSR1 };
 
 static void handle_signals(void (*how)(int))

@@ -77,7 +77,7 @@ runs() {
     [ "$(wc -l <started)" -eq 3 ]
 }
 
-@test "a job that begins again goes on with its journal and a new key" {
+@test "a job that begins again uses its journal and a new key" {
     prepare
     export JOB_ID=20 PE_HOSTFILE=$PWD/hosts
     echo '127.0.0.1 1' >hosts
@@ -116,9 +116,9 @@ END
 @test "options that a batch system does not have are refused" {
     refuses "expected slurm, pbs, sge, lsf or htcondor, got ''" batch-script
     refuses "expected slurm, pbs, sge, lsf or htcondor, got 'run'" batch-script run -i in -o out wc
-    refuses "--nodes: a script for sge has no such option; --submit takes those of the system" \
+    refuses "--nodes: a script for sge has no such option; --submit takes the system's own" \
         batch-script -N 2 sge run -i in -o out wc
-    refuses "--time: a script for htcondor has no such option; --submit takes those of the system" \
+    refuses "--time: a script for htcondor has no such option; --submit takes the system's own" \
         batch-script -t 30 htcondor run -i in -o out wc
     refuses "--submit: expected an option as '--mem=64G'" batch-script --submit mem sge run -i in -o out wc
     refuses "expected --output FILE behind 'cleave run': the standard output of a job is its log" \

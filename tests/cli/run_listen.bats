@@ -1,6 +1,12 @@
 # run_listen.bats -- cleave run --listen, cleave join --key, cleave keygen. SPDX-License-Identifier: MIT
 load helper
 
+teardown() {
+    local pid
+    # What a test that failed has left.
+    for pid in ${run-} ${worker-}; do kill "$pid" 2>/dev/null || true; done
+}
+
 # begin ADDRESS [OPTION...] -- a run there in the background, whose commands wait for a file `go`:
 # $run is its process, $at and $port are where it listens.
 begin() {
@@ -153,7 +159,7 @@ ends() {
     cleave 0 keygen key
     [ "$(stat -c %a key)" = 600 ]
     grep -qxE '[0-9a-f]{64}' key
-    refuses "key: is there already; a key is not replaced" keygen key
+    refuses "key: exists; a key is not replaced" keygen key
     cleave 0 keygen
     [[ "$output" =~ ^[0-9a-f]{64}$ && "$output" != "$(cat key)" ]]
     ln -s nowhere link
@@ -162,7 +168,7 @@ ends() {
     [ "$stderr" = "cleave: none/key: cannot make: No such file or directory" ]
 }
 
-@test "keys that others can read, or that are none, and odd addresses are refused" {
+@test "keys that others can read, files without a key and odd addresses are refused" {
     begin 0
     cp key open
     chmod 640 open

@@ -1,4 +1,4 @@
-/* test_tls.c -- handshakes with a key, the copy, and who may try. SPDX-License-Identifier: MIT */
+/* test_tls.c -- handshakes with a key, the copy, and the limits for strangers. SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -194,7 +194,7 @@ static void bytes_of_both_directions_arrive_and_an_end_ends_one(void **state)
     close(near[0]);
     close(far[0]);
     assert_int_equal(pthread_create(&writer, NULL, write_all, &near[1]), 0);
-    /* This end comes first, and the other direction goes on. */
+    /* This end comes first, and the other direction continues. */
     assert_int_equal(read_all(far[1]), BYTES);
     assert_int_equal(pthread_join(writer, NULL), 0);
     assert_int_equal(pthread_create(&writer, NULL, write_all, &far[1]), 0);
@@ -238,7 +238,7 @@ static void a_failed_handshake_delays_its_address_alone(void **state)
     assert_true(cv_gate_begin_s(&gate, &bad, 12.5) == 13.2);
 }
 
-static void addresses_are_told_apart_by_network(void **state)
+static void ipv6_addresses_of_one_network_are_one(void **state)
 {
     struct sockaddr_in6 a = { .sin6_family = AF_INET6 }, b = a;
     const struct cv_gate_from four = from(0x7f000001);
@@ -277,7 +277,7 @@ int main(void)
         cmocka_unit_test(a_certificate_does_not_replace_the_key),
         cmocka_unit_test(bytes_of_both_directions_arrive_and_an_end_ends_one),
         cmocka_unit_test(a_failed_handshake_delays_its_address_alone),
-        cmocka_unit_test(addresses_are_told_apart_by_network),
+        cmocka_unit_test(ipv6_addresses_of_one_network_are_one),
         cmocka_unit_test(the_address_with_most_connections_gives_way),
     };
 

@@ -32,10 +32,10 @@ static const struct cv_option job_options[] = {
         "Commands at a time (slurm, sge, lsf). Without it, slurm gives whole nodes.",
         .min = 1, .max = 1e6),
     CV_OPTION('c', "--cpus-per-task", COUNT, "N", cpus,
-        "Processors for each command (slurm), of each node (pbs) or worker (htcondor).",
+        "Processors for each command (slurm), node (pbs) or worker (htcondor).",
         .min = 1, .max = 1e6),
     CV_OPTION('t', "--time", TEXT, "TIME", time,
-        "Time limit, as 30 (minutes) or 2:00:00. A slurm job goes on in another one."),
+        "Time limit, as 30 (minutes) or 2:00:00. A slurm job is queued again."),
     CV_OPTION('p', "--partition", TEXT, "NAME", partition,
         "Partition or queue of the job."),
     CV_OPTION('J', "--job-name", TEXT, "NAME", name, "Name of the job. Default: cleave."),
@@ -393,10 +393,9 @@ static int check_system(const struct values *values, const struct batch_system *
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].given && options[i].format == NULL)
-            return cv_refuse(
-                "%s: a script for %s has no such option; --submit takes those "
-                "of the system",
-                options[i].option, system->name);
+            return cv_refuse("%s: a script for %s has no such option; --submit takes the "
+                             "system's own",
+                             options[i].option, system->name);
     return CV_EXIT_DONE;
 }
 

@@ -426,10 +426,9 @@ static int keygen_run(const struct cv_call *call)
         return printf("%s", key) > 0 ? CV_EXIT_DONE : CV_EXIT_FAILED;
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return errno == EEXIST
-                   ? cv_refuse("%s: is there already; a key is not replaced", path)
-                   : cv_print_error(CV_EXIT_USAGE, "%s: cannot make: %s", path,
-                                    strerror(errno));
+        return errno == EEXIST ? cv_refuse("%s: exists; a key is not replaced", path)
+                               : cv_print_error(CV_EXIT_USAGE, "%s: cannot make: %s",
+                                                path, strerror(errno));
     failed = cv_write_all(fd, key, strlen(key));
     if (close(fd) != 0 && failed == 0)
         failed = errno;

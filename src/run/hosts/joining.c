@@ -206,7 +206,7 @@ static void end_tls(struct cv_process *process, int *fd)
         cv_process_kill(process);
 }
 
-/* The first message of cleave-tls, of which `room` bytes are read if it is '+'. */
+/* The first message of cleave-tls. If it begins with '+', at most `room` bytes are read. */
 static enum cleave_status take_result(int fd, size_t room, char text[MESSAGE],
                                       struct cleave_error *err)
 {
