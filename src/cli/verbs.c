@@ -478,10 +478,9 @@ static const struct cv_verb cv_verb_completions = {
 extern const struct cv_task_kind cv_task_load, cv_task_reduce, cv_task_streams,
     cv_task_items;
 extern const struct cv_verb cv_verb_run, cv_verb_check, cv_verb_batch_script,
-    cv_verb_slurm_script,
-    cv_verb_split, cv_verb_join, cv_verb_keygen, cv_verb_worker, cv_verb_calibrate, cv_verb_report,
-    cv_verb_replay, cv_verb_platform, cv_verb_sample, cv_verb_policies, cv_verb_engines,
-    cv_verb_figures, cv_verb_version;
+    cv_verb_slurm_script, cv_verb_split, cv_verb_join, cv_verb_keygen, cv_verb_worker,
+    cv_verb_calibrate, cv_verb_report, cv_verb_replay, cv_verb_platform, cv_verb_sample,
+    cv_verb_policies, cv_verb_engines, cv_verb_figures, cv_verb_version;
 
 /* In the order of the help. */
 /* clang-format off */
