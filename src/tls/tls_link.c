@@ -237,14 +237,15 @@ static long explain(SSL *ssl, struct pollfd *wait)
 /* Bytes that were moved; 0: the end. */
 static long take(struct cv_tls_end *from, void *bytes, size_t room, struct pollfd *wait)
 {
-    size_t count;
+    size_t count, total = 0;
     ssize_t got;
 
     if (from->ssl != NULL) {
         ERR_clear_error();
-        return SSL_read_ex(from->ssl, bytes, room, &count) == 1
-                   ? (long)count
-                   : explain(from->ssl, wait);
+        while (total < room && /* a record has at most 16 KiB */
+               SSL_read_ex(from->ssl, (char *)bytes + total, room - total, &count) == 1)
+            total += count;
+        return total > 0 ? (long)total : explain(from->ssl, wait);
     }
     *wait = (struct pollfd){ .fd = from->in, .events = POLLIN };
     got = TEMP_FAILURE_RETRY(read(from->in, bytes, room));
