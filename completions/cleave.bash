@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run check batch-script slurm-script split join keygen worker calibrate report replay platform sample policies engines figures version completions help --help --version'
+        _cleave_words ' run check split join keygen worker batch-script slurm-script calibrate plan simulate compare report replay platform sample policies engines figures version completions help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -55,6 +55,180 @@ _cleave() {
         esac
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+    'run '*)
+        options='--help -h --input --pipepart --recursive --split --header --no-header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --no-run-if-empty --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --listen --key --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --ok --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --verbose --summary --dry-run --progress --serve --trace --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --records) return ;;
+        --together) return ;;
+        --pairs) _cleave_files -f; return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --fetch) return ;;
+        --size) return ;;
+        --arg-file | -a) _cleave_files -f; return ;;
+        --delimiter | -d) return ;;
+        --colsep | -C) return ;;
+        --replace | -I) return ;;
+        --rpl) return ;;
+        --max-args | -n) return ;;
+        --max-replace-args | -N) return ;;
+        --max-lines | -L) return ;;
+        --tagstring) return ;;
+        --results) _cleave_files -d; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --workers | -j) return ;;
+        --delay) return ;;
+        --load) return ;;
+        --memfree) return ;;
+        --nice) return ;;
+        --hosts) return ;;
+        --sshlogin | -S) return ;;
+        --hosts-file) _cleave_files -f; return ;;
+        --via) return ;;
+        --mpi-library) return ;;
+        --leaders) _cleave_words 'node'; return ;;
+        --as) return ;;
+        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
+        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --block) return ;;
+        --backups) return ;;
+        --ssh) return ;;
+        --remote) return ;;
+        --push-from) return ;;
+        --workdir) _cleave_files -d; return ;;
+        --transferfile) return ;;
+        --return) return ;;
+        --basefile) _cleave_files -f; return ;;
+        --env) return ;;
+        --connect-timeout) return ;;
+        --host-timeout) return ;;
+        --join-socket) return ;;
+        --listen) return ;;
+        --key) _cleave_files -f; return ;;
+        --grace) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        --reduce) return ;;
+        --memory) return ;;
+        --tmpdir) _cleave_files -d; return ;;
+        --retries) return ;;
+        --ok) return ;;
+        --timeout) return ;;
+        --halt) _cleave_words 'never soon,fail= now,fail='; return ;;
+        --failed) _cleave_files -d; return ;;
+        --journal) _cleave_files -f; return ;;
+        --joblog) _cleave_files -f; return ;;
+        --progress) _cleave_words 'bar live plain none'; return ;;
+        --serve) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'check '*)
+        options='--help -h --input --pipepart --recursive --split --header --no-header --records --together --pairs --max-record --decode --fetch --size --sample --timeout --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --records) return ;;
+        --together) return ;;
+        --pairs) _cleave_files -f; return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --fetch) return ;;
+        --size) return ;;
+        --sample) return ;;
+        --timeout) return ;;
+        esac
+        ;;
+    'split '*)
+        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --index --force --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --together) return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --number | -n) return ;;
+        --size) return ;;
+        --records) return ;;
+        --output | -o) return ;;
+        esac
+        ;;
+    'join '*)
+        options='--help -h --workers --ssh --remote --key --connect-timeout --pump'
+        case $option in
+        --workers | -j) return ;;
+        --ssh) return ;;
+        --remote) return ;;
+        --key) _cleave_files -f; return ;;
+        --connect-timeout) return ;;
+        esac
+        ;;
+    'keygen '*)
+        options='--help -h'
+        case $option in
+        esac
+        ;;
+    'worker '*)
+        options='--help -h --hash --gpus --pin --lead'
+        case $option in
+        --hash) return ;;
+        --gpus) return ;;
+        --pin) return ;;
+        esac
+        ;;
+    'batch-script '*)
+        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --submit --sbatch --notice --remote'
+        case $option in
+        --nodes | -N) return ;;
+        --ntasks | -n) return ;;
+        --cpus-per-task | -c) return ;;
+        --time | -t) return ;;
+        --partition | -p) return ;;
+        --job-name | -J) return ;;
+        --submit) return ;;
+        --sbatch) return ;;
+        --notice) return ;;
+        --remote) return ;;
+        esac
+        ;;
+    'slurm-script '*)
+        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --submit --sbatch --notice --remote'
+        case $option in
+        --nodes | -N) return ;;
+        --ntasks | -n) return ;;
+        --cpus-per-task | -c) return ;;
+        --time | -t) return ;;
+        --partition | -p) return ;;
+        --job-name | -J) return ;;
+        --submit) return ;;
+        --sbatch) return ;;
+        --notice) return ;;
+        --remote) return ;;
+        esac
+        ;;
+    'calibrate '*)
+        options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --push-from --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --workers | -j) return ;;
+        --hosts) _cleave_files -f; return ;;
+        --ssh) return ;;
+        --remote) return ;;
+        --push-from) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        --topology) _cleave_files -f; return ;;
+        --master) return ;;
+        --worker-hosts) return ;;
+        --port) _cleave_words 'one duplex multi'; return ;;
+        --unit-bytes) return ;;
+        --unit-flops) return ;;
+        esac
+        ;;
     'plan load')
         options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --deadline --budget --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
@@ -336,180 +510,6 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         esac
         ;;
-    'run '*)
-        options='--help -h --input --pipepart --recursive --split --header --no-header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --listen --key --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --ok --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --verbose --dry-run --bar --live --serve --progress --trace --json --quiet'
-        case $option in
-        --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
-        --records) return ;;
-        --together) return ;;
-        --pairs) _cleave_files -f; return ;;
-        --max-record) return ;;
-        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
-        --fetch) return ;;
-        --size) return ;;
-        --arg-file | -a) _cleave_files -f; return ;;
-        --delimiter | -d) return ;;
-        --colsep | -C) return ;;
-        --replace | -I) return ;;
-        --rpl) return ;;
-        --max-args | -n) return ;;
-        --max-replace-args | -N) return ;;
-        --max-lines | -L) return ;;
-        --tagstring) return ;;
-        --results) _cleave_files -d; return ;;
-        --weight) return ;;
-        --costs) return ;;
-        --workers | -j) return ;;
-        --delay) return ;;
-        --load) return ;;
-        --memfree) return ;;
-        --nice) return ;;
-        --hosts) return ;;
-        --sshlogin | -S) return ;;
-        --hosts-file) _cleave_files -f; return ;;
-        --via) return ;;
-        --mpi-library) return ;;
-        --leaders) _cleave_words 'node'; return ;;
-        --as) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
-        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
-        --block) return ;;
-        --backups) return ;;
-        --ssh) return ;;
-        --remote) return ;;
-        --push-from) return ;;
-        --workdir) _cleave_files -d; return ;;
-        --transferfile) return ;;
-        --return) return ;;
-        --basefile) _cleave_files -f; return ;;
-        --env) return ;;
-        --connect-timeout) return ;;
-        --host-timeout) return ;;
-        --join-socket) return ;;
-        --listen) return ;;
-        --key) _cleave_files -f; return ;;
-        --grace) return ;;
-        --output | -o) _cleave_files -f; return ;;
-        --reduce) return ;;
-        --memory) return ;;
-        --tmpdir) _cleave_files -d; return ;;
-        --retries) return ;;
-        --ok) return ;;
-        --timeout) return ;;
-        --halt) _cleave_words 'never soon,fail= now,fail='; return ;;
-        --failed) _cleave_files -d; return ;;
-        --journal) _cleave_files -f; return ;;
-        --joblog) _cleave_files -f; return ;;
-        --serve) return ;;
-        --progress) _cleave_words 'plain'; return ;;
-        --trace) _cleave_files -f; return ;;
-        esac
-        ;;
-    'check '*)
-        options='--help -h --input --pipepart --recursive --split --header --no-header --records --together --pairs --max-record --decode --fetch --size --sample --timeout --json --quiet'
-        case $option in
-        --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
-        --records) return ;;
-        --together) return ;;
-        --pairs) _cleave_files -f; return ;;
-        --max-record) return ;;
-        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
-        --fetch) return ;;
-        --size) return ;;
-        --sample) return ;;
-        --timeout) return ;;
-        esac
-        ;;
-    'batch-script '*)
-        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --submit --sbatch --notice --remote'
-        case $option in
-        --nodes | -N) return ;;
-        --ntasks | -n) return ;;
-        --cpus-per-task | -c) return ;;
-        --time | -t) return ;;
-        --partition | -p) return ;;
-        --job-name | -J) return ;;
-        --submit) return ;;
-        --sbatch) return ;;
-        --notice) return ;;
-        --remote) return ;;
-        esac
-        ;;
-    'slurm-script '*)
-        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --submit --sbatch --notice --remote'
-        case $option in
-        --nodes | -N) return ;;
-        --ntasks | -n) return ;;
-        --cpus-per-task | -c) return ;;
-        --time | -t) return ;;
-        --partition | -p) return ;;
-        --job-name | -J) return ;;
-        --submit) return ;;
-        --sbatch) return ;;
-        --notice) return ;;
-        --remote) return ;;
-        esac
-        ;;
-    'split '*)
-        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --index --force --json --quiet'
-        case $option in
-        --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
-        --together) return ;;
-        --max-record) return ;;
-        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
-        --number | -n) return ;;
-        --size) return ;;
-        --records) return ;;
-        --output | -o) return ;;
-        esac
-        ;;
-    'join '*)
-        options='--help -h --workers --ssh --remote --key --connect-timeout --pump'
-        case $option in
-        --workers | -j) return ;;
-        --ssh) return ;;
-        --remote) return ;;
-        --key) _cleave_files -f; return ;;
-        --connect-timeout) return ;;
-        esac
-        ;;
-    'keygen '*)
-        options='--help -h'
-        case $option in
-        esac
-        ;;
-    'worker '*)
-        options='--help -h --hash --gpus --pin --lead'
-        case $option in
-        --hash) return ;;
-        --gpus) return ;;
-        --pin) return ;;
-        esac
-        ;;
-    'calibrate '*)
-        options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --push-from --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
-        case $option in
-        --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
-        --max-record) return ;;
-        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
-        --workers | -j) return ;;
-        --hosts) _cleave_files -f; return ;;
-        --ssh) return ;;
-        --remote) return ;;
-        --push-from) return ;;
-        --output | -o) _cleave_files -f; return ;;
-        --topology) _cleave_files -f; return ;;
-        --master) return ;;
-        --worker-hosts) return ;;
-        --port) _cleave_words 'one duplex multi'; return ;;
-        --unit-bytes) return ;;
-        --unit-flops) return ;;
-        esac
-        ;;
     'report '*)
         options='--help -h --predicted --output --force'
         operands=-f
@@ -581,7 +581,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run check batch-script slurm-script split join keygen worker calibrate report replay platform sample policies engines figures version completions help'
+        operands='run check split join keygen worker batch-script slurm-script calibrate plan simulate compare report replay platform sample policies engines figures version completions help items csv hosts reduce formats failures all'
         case $option in
         esac
         ;;

@@ -119,15 +119,11 @@ static void add_topic(const struct topic *topic, const struct cv_verb *verb,
     }
 }
 
-bool cv_help_topic(const char *word, struct cv_text *out)
+bool cv_help_topic(const char *word, const struct cv_verb *run, struct cv_text *out)
 {
-    const char *const run[] = { "run" };
-    int used;
-    const struct cv_verb *verb = cv_verb_find(1, run, &used);
-
     for (size_t i = 0; i < TOPICS; i++)
         if (strcmp(word, topics[i].name) == 0) {
-            add_topic(&topics[i], verb, out);
+            add_topic(&topics[i], run, out);
             return true;
         }
     return false;

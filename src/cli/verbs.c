@@ -386,7 +386,9 @@ static int run_help(const struct cv_call *call)
             printf("%s\n", cv_verbs.items[i]->name);
         return CV_EXIT_DONE;
     }
-    if (count == 1 && !all && !values->man && cv_help_topic(words[0], &text))
+    if (count == 1 && !all && !values->man &&
+        cv_help_topic(words[0], cv_verb_find(1, (const char *const[]){ "run" }, &used),
+                      &text))
         return cv_print_take(&text);
     if (all && count == 0) {
         words = preset;

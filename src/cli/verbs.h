@@ -38,7 +38,7 @@ void cv_help_short(struct cv_text *out);
  * is no such topic. */
 void cv_help_topics(struct cv_text *out);
 void cv_help_topic_words(struct cv_text *out);
-bool cv_help_topic(const char *word, struct cv_text *out);
+bool cv_help_topic(const char *word, const struct cv_verb *run, struct cv_text *out);
 
 /* Scripts that complete command lines, made from the tables of the verbs (completion.c). */
 void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);

@@ -22,7 +22,7 @@ enum {
 
 static const double STEP_S = 10; /* limit for a TCP connection, and for a handshake */
 static const double AGAIN_S = 0.5;
-static const double END_S = 2; /* without a byte, after the end of one direction */
+static const double END_S = 10; /* without a byte, after the end of one direction */
 
 /* The only identity: each run has one key. */
 static const unsigned char identity[] = "cleave";
@@ -216,8 +216,9 @@ enum cleave_status cv_tls_connect(SSL_CTX *context, const struct cv_tls_address 
 struct way {
     struct cv_tls_end *from, *to;
     size_t at, end; /* bytes [at, end) were read and not written */
-    bool done;
-    bool unread; /* descriptors of `to` are closed: drop the rest */
+    bool over;      /* nothing more will be read */
+    bool done;      /* ... and the end was sent  */
+    bool unread;    /* descriptors of `to` are closed: drop the rest */
     struct pollfd wait;
     unsigned char bytes[BUFFER];
 };
@@ -276,16 +277,20 @@ static long give(struct way *way, const void *bytes, size_t length, struct pollf
     return put < 0 ? (long)length : put;
 }
 
-static void end_way(struct way *way)
+/* 1, or WAITS: the end of this direction could not be sent yet. */
+static long end_way(struct way *way)
 {
-    way->done = true;
     if (way->to->ssl != NULL) {
-        (void)SSL_shutdown(way->to->ssl); /* this direction alone */
+        ERR_clear_error();
+        if (SSL_shutdown(way->to->ssl) < 0 && explain(way->to->ssl, &way->wait) == WAITS)
+            return WAITS;
     } else {
         (void)shutdown(way->to->out, SHUT_WR);
         if (way->to->out != way->to->in)
             close(way->to->out);
     }
+    way->done = true;
+    return 1;
 }
 
 /* Move bytes until one side has to wait. False: the end of the copy. */
@@ -294,7 +299,9 @@ static bool step(struct way *way)
     long count = 1;
 
     for (int turn = 0; !way->done && turn < TURNS && count > 0; turn++) {
-        if (way->at < way->end) {
+        if (way->over) {
+            count = end_way(way);
+        } else if (way->at < way->end) {
             count = give(way, way->bytes + way->at, way->end - way->at, &way->wait);
             way->at += count > 0 ? (size_t)count : 0;
         } else {
@@ -302,8 +309,10 @@ static bool step(struct way *way)
             way->at = 0;
             way->end = count > 0 ? (size_t)count : 0;
         }
-        if (count == 0)
-            end_way(way);
+        if (count == 0) {
+            way->over = true;
+            count = 1;
+        }
     }
     if (count > 0) /* another turn, after the other direction */
         way->wait.events = 0;

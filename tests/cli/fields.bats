@@ -60,6 +60,7 @@ items.words
 listener.attempted
 listener.chose
 listener.context
+listener.errors
 listener.note
 listener.progress
 output.before

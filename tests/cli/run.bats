@@ -258,7 +258,7 @@ lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
 @test "workers with names and words before the command" {
     prepare
     seq 400 >in
-    job -i in -j 'fast,slow:nice -n 19' --block 100 -- sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $(nice)"'
+    job -i in -j 'fast,slow:nice -n 19' --backups off --block 100 -- sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $(nice)"'
     [ "$(sort -u out | grep -c '^fast')" -eq 1 ]
     grep -q '^slow 19$' out
     job -i in -j 12 --block 1 -- sh -c 'cat >/dev/null; sleep 0.01; echo "$CLEAVE_WORKER"'

@@ -119,7 +119,7 @@ without() {
         [ "$(field input_bytes)" -eq 0 ]
         [ "$(ranges left)" = "0 $(wc -c <a) a" ]
         [ "$(field cut_bytes)" -eq "$(wc -c <out)" ]
-        [[ $(cat said) == *"stopped by SIGTERM: 0 chunks done, 0 of "*"; the output of "*" more was not written. "* ]]
+        [[ $(cat said) == *"stopped by SIGTERM: 0 chunks done, 0 "*" of "*"; the output of "*" more was not written. "* ]]
     done
     # Without an order they are written.
     : >ends

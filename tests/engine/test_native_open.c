@@ -99,13 +99,13 @@ a_tail_that_is_recalled_is_free_and_what_follows_is_what_is_given(void **unused)
     /* At 3 s worker 0 has read 20. */
     expect(&(struct scene){ .reads = "stream", .load = 100, .decide = steal },
            "0 sent 1:20, 0 sent 0:60, 1 started 1:20, 1 started 0:60, 3 drained 1:20, "
-           "3 extended 1:20, 3 recalled 0:25, 3 progress 0:20, 3 extended 1:0, "
-           "4.5 done 0:35, 4.5 sent 0:25, 5 done 1:40, 8 done 0:25");
+           "3 extended 1:0, 3 recalled 0:25, 3 progress 0:20, 3 done 1:20, "
+           "4.5 done 0:35, 4.5 sent 0:45, 10 done 0:45");
     /* It has read 20 and was given 35 more, which cannot be recalled. */
     expect(&(struct scene){ .reads = "count", .load = 100, .ahead = 35, .decide = steal },
            "0 sent 1:20, 0 sent 0:60, 1 started 1:20, 1 started 0:60, 3 drained 1:20, "
-           "3 extended 1:20, 3 recalled 0:5, 3 progress 0:20, 3 extended 1:0, "
-           "5 done 1:40, 6.5 done 0:55, 6.5 sent 0:5, 8 done 0:5");
+           "3 extended 1:0, 3 recalled 0:5, 3 progress 0:20, 3 done 1:20, "
+           "6.5 done 0:55, 6.5 sent 0:25, 10 done 0:25");
 }
 
 /* All that can be done to a command that has not started yet. */

@@ -147,6 +147,23 @@ static void open_book(uint32_t w, uint64_t chunk, double now_s, bool opened)
                                     .ready_s = now_s + (late ? 0.001 : START[w]) };
 }
 
+/* Where a new chunk of so many units begins: input that could extend an open chunk is used from its
+ * end. */
+static double place(double units)
+{
+    double length;
+    const double from = free_from(0, &length);
+
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        const struct book *book = &model.queue[w];
+
+        if (book->there && book->opened && !book->closed && book->end > book->begin &&
+            fabs(book->end - from) < NEAR)
+            return from + fmax(0, length - units);
+    }
+    return from;
+}
+
 /* Units for the open chunk of a worker. */
 static double lengthen(uint32_t w, double units)
 {
@@ -154,8 +171,8 @@ static double lengthen(uint32_t w, double units)
     double length, from;
 
     if (!(book->end > book->begin) && !book->started) {
-        from = free_from(0, &length);
-        book->begin = book->end = from;
+        book->begin = book->end = place(units);
+        (void)free_from(book->end, &length);
     } else {
         from = free_from(book->end, &length);
         if (from > book->end + NEAR)

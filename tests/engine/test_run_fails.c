@@ -82,13 +82,13 @@ static void who_recovers_is_back(void **state)
         struct cleave_execution_result *result;
 
         free(trial.bytes);
-        make_input(&trial, 20000, SIZE_MAX);
+        make_input(&trial, 100000, SIZE_MAX);
         trial.block = i % 2 == 0 ? 0 : 2000;
         machines[0].script.fails = 2;
         run(&trial, &result);
         if (result->nabsent > 0 || result->workers[0].chunks == 0)
             complain(&trial, "it had no part");
-        if (trial.ungiven >= strlen("20000 of the lines\n"))
+        if (trial.ungiven >= strlen("100000 of the lines\n"))
             complain(&trial, "%llu bytes that it was not given failed",
                      (unsigned long long)trial.ungiven);
         cleave_execution_free(result);

@@ -384,12 +384,14 @@ static const struct cv_option report_options[] = {
         "Write the summary in full: where the time went, and a row for each worker. "
         "Default: one line, if the run took 0.5 s or failed."),
     CV_FLAG(0, "--dry-run", 1, dry_run,
-        "Only show the command, the input and the workers; with a platform file (--hosts) "
-        "also the plan for its costs: chunks, finish time and bound.", .level = CV_FIRST),
+        "Show what would run, and run nothing. That is the command, the input and the workers; "
+        "with a platform file (--hosts) also the plan for its costs: chunks, finish time and "
+        "bound.", .level = CV_FIRST),
     CV_OPTION(0, "--progress", TEXT, "HOW", progress,
-        "bar: draw a bar on standard error, if that is a terminal: how much commands have "
+        "Show progress: bar, live, plain or none. bar: draw a bar on standard error, if that is "
+        "a terminal: how much commands have "
         "read, and how long the rest will take. live: also a line for each worker; needs a "
-        "terminal. plain: write a line every ten seconds, for logs. none. Default: a bar "
+        "terminal. plain: write a line every ten seconds, for logs. Default: a bar "
         "after 2 s, until outputs appear on the same terminal; none with -q. --bar and "
         "--live are short for the first two.", .add_words = progress_words, .level = CV_FIRST),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,

@@ -689,9 +689,10 @@ static void left_text(const struct cleave_execution_result *result, bool items,
     cv_text_add(out, "%s%s\n", shown > 0 ? ")" : "",
                 result->left_unread ? ", and what was not read of the input" : "");
     if (result->cut_bytes > 0)
-        cv_text_add(out,
-                    "cleave: the last %.0f bytes of the output belong to a %s that is left\n",
-                    result->cut_bytes, items ? "command" : "chunk");
+        cv_text_add(
+            out,
+            "cleave: the last %.0f bytes of the output belong to a %s that is left\n",
+            result->cut_bytes, items ? "command" : "chunk");
 }
 
 /* What one worker would have waited for as well; NULL: for nothing. */

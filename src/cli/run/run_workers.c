@@ -65,7 +65,7 @@ static int check_name(const char *name, bool alone)
                          CV_ECHO(name));
     if (name[0] == '\0' || looks_counted(name))
         return expected_workers(name);
-    if (alone)
+    if (alone && cv_worker_name_fits(name, strlen(name)))
         return cv_refuse("--workers: expected a number in digits, as -j 2, got '%s'; to "
                          "give one worker this name: '%s*1'",
                          CV_ECHO(name), CV_ECHO(name));

@@ -263,7 +263,7 @@ static enum cleave_status serve_all(struct framed *framed,
     struct cleave_execution filled = *request;
     struct cv_execution execution = { .request = &filled, .began_s = cv_clock_s() };
     struct cv_exec_run *run = &execution.run;
-    const char *path[] = { NULL };
+    const char *path[] = { "-" }; /* checked before the first one is there */
     bool failed;
     enum cleave_status status;
 
