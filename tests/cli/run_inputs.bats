@@ -353,7 +353,7 @@ b' --block 1 -- wc -l
     done
     kill -TERM $master
     for _ in $(seq 3000); do
-        grep -q '^State:.[RSD]' /proc/$master/status 2>/dev/null || break
+        grep -q '^State:.[RSDt]' /proc/$master/status 2>/dev/null || break
         sleep 0.02
     done
     kill -9 $master 2>/dev/null || true
