@@ -179,7 +179,7 @@ enum cleave_status cv_new_file_clear(const struct cv_new_file *file,
                           strncmp(other + 1, name, strlen(name)) == 0 &&
                           strncmp(other + 1 + strlen(name), ".part-", 6) == 0;
         enum other state = ABSENT;
-        off_t size;
+        off_t size = 0;
 
         if ((part || strcmp(other, name) == 0) &&
             strcmp(other, file->beside + folder) != 0)
