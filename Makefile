@@ -13,7 +13,7 @@ TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 NOT_UNDER_ASAN = cli/report_page|cli/package|cli/release|cli/container|cli/mpich_suite|cli/slurm|^python$$|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|parity_open|cli/chaos|unit/test_returns_search|policy/bounds_hold|policy/random_ends|policy/random_platforms|cli/reads|cli/usage|cli/returns|cli/plan_reduce|cli/simgrid|cli/replay|cli/tools|cli/report|cli/run_mpi_outputs
 # These test texts, scripts and benches, or go through code with larger numbers that others of the same
 # room go through with smaller ones: `make check-asan-all` runs them.
-NIGHTLY_UNDER_ASAN = cli/benches|cli/compare_html|cli/completions|cli/layers|cli/man_pages|cli/mistakes|cli/price|cli/run_host_words|cli/run_leaders_lines|cli/run_scarce|cli/run_slots|cli/run_summary|policy/conformance|unit/test_gamma_sampler|unit/test_lifespan|unit/test_returns$$|unit/test_returns_bounds|unit/test_rounds$$|unit/test_rounds_links|vectors/reductions_open|preload$$
+NIGHTLY_UNDER_ASAN = cli/benches|cli/run_auto|cli/run_mpi$$|unit/test_led_tree|unit/test_item_loads|cli/compare_html|cli/completions|cli/layers|cli/man_pages|cli/mistakes|cli/price|cli/run_host_words|cli/run_leaders_lines|cli/run_scarce|cli/run_slots|cli/run_summary|policy/conformance|unit/test_gamma_sampler|unit/test_lifespan|unit/test_returns$$|unit/test_returns_bounds|unit/test_rounds$$|unit/test_rounds_links|vectors/reductions_open|preload$$
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
