@@ -42,12 +42,12 @@ enum { LINES = 300, BLOCK = 1200, HANGS_S = 60, ROOM = 12 << 20 };
 struct scenario {
     const char *name;
     const char *const *command; /* NULL: the input is decoded only, by 4 threads */
-    bool unordered, journal, resume, stream, pairs, header, persistent, hosts, there,
-        spill, open;
     const char *reduce;
     const char *split;  /* NULL: fastq                                          */
     const char *packed; /* the file of tests/packed that the input is made of   */
     unsigned copies;    /* of it                                                */
+    bool unordered, journal, resume, stream, pairs, header, persistent, hosts, there,
+        spill, open;
 };
 
 static const char *const cat[] = { "cat", NULL };

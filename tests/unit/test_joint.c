@@ -83,7 +83,7 @@ static void plans_hold_and_beat_plans_apart(void **state)
 {
     const struct cleave_trial trial = { .runs = 1, .threads = 1 };
     const char *more = getenv("CLEAVE_JOINTS");
-    const int trials = more != NULL ? atoi(more) : TRIALS;
+    const int trials = more != NULL ? (int)strtol(more, NULL, 10) : TRIALS;
     struct cleave_worker workers[MOST];
     uint32_t order[MOST], used;
     struct cv_arena arena;
