@@ -64,7 +64,8 @@ prepare() {
     # Nobody reads any more.
     timeout $LONG "$CLEAVE" run -q --hosts two.yaml --line-buffer -i in -- yes 2>err 3>&- | head -n 1 >out
     [ "$(cat out)" = y ]
-    [ ! -s err ]
+    # A leader that is stopped before it is ready may write that.
+    [ -z "$(grep -vx 'cleave: stopped by a signal' err)" ]
 }
 
 @test "what came from behind a leader before a command failed stands, and is not done again" {

@@ -36,7 +36,7 @@ holds() {
 @test "a run that was slower than one worker alone says so, and why" {
     prepare
     lines 10 9000 30 20000 10 15000
-    "$CLEAVE" run --summary -i in -j 2 --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
+    "$CLEAVE" run --summary -i in -j 2 --backups off --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
     cmp in out
     grep -qE '^cleave: 44\.1 kB in [0-9.]+ s, 6 chunks$' err
     grep -qE '^cleave: of the time of 2 workers: work [0-9.]+%, starts [0-9.]+%, waiting [0-9.]+%$' err
