@@ -38,8 +38,10 @@ struct cv_new_file {
 /* Texts of errors are reasons that follow "cannot write 'NAME': ". */
 enum cleave_status cv_new_file_open(const char *path, unsigned how,
                                     struct cv_new_file *out, struct cleave_error *err);
-/* Remove what killed processes have left of earlier files of this name, and call `removed` for each.
- * Only for a file that is written under a temporary name. *busy: another process writes a file of this name; it may have placed it already. */
+/* Remove temporary files of this name that killed processes have left, and call `removed` for
+ * each.
+ * Only for a file that is written under a temporary name. *busy: another process writes a file
+ * of this name; it may have placed it already. */
 enum cleave_status cv_new_file_clear(const struct cv_new_file *file,
                                      void (*removed)(const char *name, uint64_t bytes),
                                      bool *busy, struct cleave_error *err);
@@ -50,8 +52,8 @@ enum cleave_status cv_new_file_check(const char *path, unsigned how,
 /* Rename the complete file; the descriptor stays open. Does nothing for files written in
  * place, and the second time. */
 enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_error *err);
-/* Close the file. A file that was not placed keeps its temporary name, also when others are cleared. Fails if the
- * system reports a write error now. */
+/* Close the file. A file that was not placed keeps its temporary name, also when others are
+ * cleared. Fails if the system reports a write error now. */
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err);
 /* Close the file and remove it if it was not placed. */
 void cv_new_file_drop(struct cv_new_file *file);

@@ -112,8 +112,7 @@ static double take(struct cv_free_ranges *ranges, size_t i, double units)
     return all;
 }
 
-double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
-                                 double *out_begin)
+static double take_first(struct cv_free_ranges *ranges, double units, double *out_begin)
 {
     if (ranges->count == 0)
         return 0;
@@ -121,8 +120,7 @@ double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
     return take(ranges, 0, units);
 }
 
-double cv_free_ranges_take_last(struct cv_free_ranges *ranges, double units,
-                                double *out_begin)
+static double take_last(struct cv_free_ranges *ranges, double units, double *out_begin)
 {
     struct cv_free_range *first = ranges->items;
 
@@ -134,7 +132,7 @@ double cv_free_ranges_take_last(struct cv_free_ranges *ranges, double units,
             return units;
         }
     }
-    return cv_free_ranges_take_first(ranges, units, out_begin);
+    return take_first(ranges, units, out_begin);
 }
 
 double cv_free_ranges_first(const struct cv_free_ranges *ranges)
@@ -224,8 +222,15 @@ bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
             return false;
         *units = part;
     }
-    *units = cv_free_ranges_take_first(&input->free, *units, out_begin);
+    *units = take_first(&input->free, *units, out_begin);
     return true;
+}
+
+double cv_simulated_input_place(struct cv_simulated_input *input, double units,
+                                bool extends, double *out_begin)
+{
+    return extends && input->hold == 0 ? take_last(&input->free, units, out_begin)
+                                       : take_first(&input->free, units, out_begin);
 }
 
 void cv_simulated_input_return(struct cv_simulated_input *input, double begin, double end)

@@ -57,12 +57,6 @@ void cv_free_ranges_done(struct cv_free_ranges *ranges);
 /* For one more range; false: no memory. */
 bool cv_free_ranges_reserve(struct cv_free_ranges *ranges);
 void cv_free_ranges_add(struct cv_free_ranges *ranges, double begin, double end);
-/* Take up to `units`, or a record, from the lowest range; returns how many, and where. */
-double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
-                                 double *out_begin);
-/* Take up to `units` from the end of the lowest range. */
-double cv_free_ranges_take_last(struct cv_free_ranges *ranges, double units,
-                                double *out_begin);
 /* Where the lowest range begins; INFINITY: there is none. */
 double cv_free_ranges_first(const struct cv_free_ranges *ranges);
 /* Take from `begin`; 0 if it is not free. One more range must be reserved. */
@@ -95,6 +89,10 @@ bool cv_simulated_input_arrive(struct cv_simulated_input *input);
  * stream must continue first. */
 bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
                              double *out_begin);
+/* Take up to `units`, or a record, for a new open chunk; returns how many, and where. A range that
+ * could extend another open chunk (`extends`) is used from its end, unless it may grow. */
+double cv_simulated_input_place(struct cv_simulated_input *input, double units,
+                                bool extends, double *out_begin);
 /* Units of a chunk are free again; one more range must be reserved. */
 void cv_simulated_input_return(struct cv_simulated_input *input, double begin,
                                double end);

@@ -780,22 +780,20 @@ static void send_piece(struct world *world, struct reader *reader, double units,
     load_send(world, piece);
 }
 
-/* As in the native engine: a free range that could extend an open chunk is used from its
- * end, unless it may grow. */
-static double take_new(struct world *world, double units, double *begin)
+/* Whether the lowest free range could extend an open chunk. */
+static bool could_extend(struct world *world)
 {
-    struct open_load *open = open_of(world);
-    struct cv_free_ranges *free = &open->input.free;
-    const double first = cv_free_ranges_first(free);
+    const struct open_load *open = open_of(world);
+    const struct cv_free_ranges *free = &open->input.free;
 
-    for (uint32_t w = 0; open->input.hold == 0 && w < world->told.nodes; w++) {
+    for (uint32_t w = 0; w < world->told.nodes; w++) {
         const struct reader *reader = &open->readers[w];
 
         if (reader->opened && !reader->closed && reader->end > reader->begin &&
-            fabs(reader->end - first) <= free->grain)
-            return cv_free_ranges_take_last(free, units, begin);
+            fabs(reader->end - cv_free_ranges_first(free)) <= free->grain)
+            return true;
     }
-    return cv_free_ranges_take_first(free, units, begin);
+    return false;
 }
 
 static double lengthen(struct world *world, struct reader *reader, double units)
@@ -805,7 +803,8 @@ static double lengthen(struct world *world, struct reader *reader, double units)
 
     reserve_range(world);
     if (!reader->started && !(reader->end > reader->begin)) {
-        taken = take_new(world, units, &begin);
+        taken =
+            cv_simulated_input_place(&open->input, units, could_extend(world), &begin);
         reader->begin = reader->end = reader->given = reader->read = begin;
     } else {
         taken = cv_free_ranges_take_at(&open->input.free, units, reader->end);

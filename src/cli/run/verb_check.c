@@ -767,17 +767,13 @@ const struct cv_verb cv_verb_check = {
     .summary = "find out whether a command can run on pieces of its input",
     .is_first = true,
     .description =
-        "Runs the command several times on the beginning of the input: on all of it, on "
-        "the "
-        "pieces of random cuts between records, and on records that come twice or in "
-        "another "
-        "order. The result is 'records' if concatenated outputs of pieces are the output "
-        "of "
-        "the whole, 'reduce NAME' if cleave run --reduce NAME makes it of them, or 'no', "
-        "with "
-        "status 1 and the smallest example. The command gets its input on standard input "
-        "and "
-        "runs in an empty temporary directory. A sample is evidence, not a proof.",
+        "Runs the command several times on the beginning of the input: on all of it, "
+        "on the pieces of random cuts between records, and on records that come twice "
+        "or in another order. The result is 'records' if concatenated outputs of "
+        "pieces are the output of the whole, 'reduce NAME' if cleave run --reduce "
+        "NAME makes it of them, or 'no', with status 1 and the smallest example. The "
+        "command gets its input on standard input and runs in an empty temporary "
+        "directory. A sample is evidence, not a proof.",
     .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000000,
     .command = true,

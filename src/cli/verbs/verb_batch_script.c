@@ -473,17 +473,13 @@ const struct cv_verb cv_verb_batch_script = {
     .summary = "print a script that runs cleave under a batch system",
     .is_first = true,
     .description =
-        "Prints a script for SYSTEM, one of slurm (sbatch), pbs, sge (qsub), lsf (bsub) "
-        "and "
-        "htcondor: a run with a journal on all nodes of the job. With slurm the nodes "
-        "are "
-        "reached by srun, and the job is queued again before its time limit until all is "
-        "done. With the others the run listens with a new key, and the script starts "
-        "'cleave "
-        "join' on the other nodes; they have to see the folder of the script. For "
-        "htcondor "
-        "it is a script for bash on the submitting machine, where the run is, and each "
-        "worker is a job.",
+        "Prints a script for SYSTEM, one of slurm (sbatch), pbs, sge (qsub), lsf "
+        "(bsub) and htcondor: a run with a journal on all nodes of the job. With "
+        "slurm the nodes are reached by srun, and the job is queued again before its "
+        "time limit until all is done. With the others the run listens with a new "
+        "key, and the script starts 'cleave join' on the other nodes; they have to "
+        "see the folder of the script. For htcondor it is a script for bash on the "
+        "submitting machine, where the run is, and each worker is a job.",
     .operands = "SYSTEM [--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,

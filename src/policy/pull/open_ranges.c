@@ -113,7 +113,7 @@ struct cv_range_worker {
 
 /* Workers that are alike by what is known beforehand. */
 struct cv_range_group {
-    uint32_t workers;    /* at the beginning */
+    uint32_t workers;    /* present at the start of the run */
     uint32_t known;      /* workers with a measured speed */
     double weight, mean; /* of their logarithms */
     double spread;       /* variance between its workers */
@@ -331,7 +331,7 @@ static void estimate(const struct turn *turn)
 
         worker->usual_ups = exp(log_speed) * worker->prior;
         worker->speed_ups = fmax(fmin(worker->usual_ups, most), LEAST_UPS);
-        /* An error that all share does not matter: T has it, too. */
+        /* No worker is slower than workers may differ: an error of the mean is in T as well. */
         worker->low = worker->speed_ups * fmax(exp(-LOW * sd), 1 / unequal(turn));
     }
 }
@@ -554,7 +554,7 @@ static void begin_chunk(const struct turn *turn, struct cv_range_worker *worker,
     worker->drained = worker->ends = worker->test = worker->firm = false;
 }
 
-/* On a port that all share, nobody is sent to for longer than its part of the time left. */
+/* Units that the link carries in the worker's part of the time left, on a shared port. */
 static double port_part(const struct turn *turn, uint32_t w)
 {
     const struct cv_open_ranges *learn = turn->learn;
@@ -1040,12 +1040,25 @@ static void copy(const struct turn *turn, uint32_t w)
     cleave_order_copy(turn->orders, w, worker->twin);
 }
 
+/* Units for a chunk that works as it reads, whose input was read. While the work that follows
+ * the end of the input is unknown, the chunk ends when its work has taken as long as a start. */
+static double units_after(const struct turn *turn, const struct cv_range_worker *worker)
+{
+    double time_s;
+
+    if (is_stream(turn))
+        return share(turn);
+    time_s = end_together(turn) - debt(turn, worker);
+    if (!knows_rest(turn->learn))
+        time_s = fmin(time_s, overhead(turn, worker) - (turn->now_s - worker->began_s));
+    return worker->speed_ups * time_s;
+}
+
 /* An open chunk whose input was read: more, or the end. */
 static void continue_chunk(const struct turn *turn, uint32_t w)
 {
     struct cv_open_ranges *learn = turn->learn;
     struct cv_range_worker *worker = &learn->workers[w];
-    double most;
 
     if (worker->phase != OPEN || !worker->drained || worker->due > 0)
         return;
@@ -1064,16 +1077,7 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
             close(turn, w);
         return;
     }
-    /* The work that follows the end of the input is unknown before a chunk has ended: the first
-     * one ends when its work has taken as long as another start would. */
-    most = knows_rest(learn) ? INFINITY
-                             : worker->speed_ups * (overhead(turn, worker) -
-                                                    (turn->now_s - worker->began_s));
-    extend(turn, w,
-           is_stream(turn)
-               ? share(turn)
-               : fmin(worker->speed_ups * (end_together(turn) - debt(turn, worker)),
-                      most));
+    extend(turn, w, units_after(turn, worker));
     if (worker->ends)
         close(turn, w);
 }
@@ -1142,6 +1146,7 @@ static void begin_test(const struct turn *turn, uint32_t w)
 static void test(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
+    uint32_t rarest;
 
     for (uint32_t g = 0; g < learn->ngroups; g++)
         learn->groups[g].tested = learn->groups[g].known > 0;
@@ -1153,8 +1158,9 @@ static void test(const struct turn *turn)
     for (uint32_t w = 0; w < learn->n; w++)
         if (is_free(&learn->workers[w]) && learn->workers[w].phase == IDLE)
             open_empty(turn, w);
-    if (find_rarest(learn) != NOBODY)
-        begin_test(turn, find_rarest(learn));
+    rarest = find_rarest(learn);
+    if (rarest != NOBODY)
+        begin_test(turn, rarest);
     for (uint32_t w = 0; w < learn->n; w++)
         if (is_free(&learn->workers[w]) && !learn->groups[learn->workers[w].group].tested)
             begin_test(turn, w);

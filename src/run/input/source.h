@@ -4,7 +4,8 @@
  * Its bytes have addresses from 0, through all files. A piece is a range of one file that begins
  * and ends at record boundaries. The end of a file ends a record: if the last record lacks its end
  * and another file with bytes follows, the piece has a `closing`. Pieces are taken from the lowest
- * address; a piece that failed is put back, whole or in part, and others are finished.
+ * range, at its beginning or at its end; a piece that failed is put back, whole or in part, and
+ * others are finished.
  *
  * A stream is kept in memory. Reading pauses while `hold` bytes are taken or can be taken, and
  * finished pieces release memory. At most that, one record and some megabytes are kept.

@@ -245,8 +245,8 @@ struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64
                                  .idle = run->queue.running == 0 };
 }
 
-/* Whether an open chunk could be extended by the range that is taken next. */
-static bool is_room(const struct cv_exec_run *run)
+/* Whether the lowest range of the input could extend an open chunk. */
+static bool could_extend(const struct cv_exec_run *run)
 {
     for (uint32_t w = 0; w < run->table.count; w++) {
         const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
@@ -271,7 +271,7 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
         cv_source_flows(source) || (isinf(run->queue.owed) && input.ready < wanted);
     const uint64_t part = shared ? cv_slow_stream_part(&input) : input.ready;
 
-    if (is_room(run))
+    if (could_extend(run))
         return cv_source_take_last(source, wanted, state, out, err);
     return cv_source_take(source, input.ready > 0 && part < wanted ? part : wanted, state,
                           out, err);

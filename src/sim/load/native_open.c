@@ -1,8 +1,8 @@
 /* native_open.c -- recalls, and commands that read as they are fed.
  * SPDX-License-Identifier: MIT
  *
- * A chunk is one range of the load: its first unit is the lowest free one, and an open
- * chunk is extended by the range that follows. Units are sent in pieces, which wait for
+ * A chunk is one range of the load, and an open chunk is extended by the range that
+ * follows; cv_simulated_input_place chooses its first unit. Units are sent in pieces, which wait for
  * the port. Units that were sent or fed are not recalled. */
 #include "sim/load/native_internal.h"
 
@@ -668,27 +668,19 @@ static enum cleave_status send_piece(struct native *native,
     return CLEAVE_OK;
 }
 
-/* Whether the free range that begins at a position could extend an open chunk. */
-static bool could_extend(const struct native *native, double begin)
+/* Whether the lowest free range could extend an open chunk. */
+static bool could_extend(const struct native *native)
 {
-    for (uint32_t w = 0; native->open->input.hold == 0 && w < native->nworkers; w++) {
+    const struct cv_free_ranges *free = &native->open->input.free;
+
+    for (uint32_t w = 0; w < native->nworkers; w++) {
         const struct process *process = &native->open->processes[w];
 
         if (process->opened && !process->closed && process->end > process->begin &&
-            fabs(process->end - begin) <= native->open->input.free.grain)
+            fabs(process->end - cv_free_ranges_first(free)) <= free->grain)
             return true;
     }
     return false;
-}
-
-/* A range that could extend an open chunk is used from its end, unless it may grow. */
-static double take_new(struct native *native, double units, double *begin)
-{
-    struct cv_free_ranges *free = &native->open->input.free;
-
-    return could_extend(native, cv_free_ranges_first(free))
-               ? cv_free_ranges_take_last(free, units, begin)
-               : cv_free_ranges_take_first(free, units, begin);
 }
 
 /* Extend the open chunk of a worker by up to `units`; returns how many. */
@@ -699,7 +691,8 @@ static double lengthen(struct native *native, uint32_t worker, double units)
 
     catch_up(native, worker);
     if (!process->started && !(process->end > process->begin)) {
-        taken = take_new(native, units, &begin);
+        taken = cv_simulated_input_place(&native->open->input, units,
+                                         could_extend(native), &begin);
         process->begin = process->end = process->given = process->read = begin;
     } else {
         taken = cv_free_ranges_take_at(&native->open->input.free, units, process->end);
