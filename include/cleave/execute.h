@@ -240,12 +240,28 @@ struct cleave_items {
     void *context;
 };
 
+/* The complete output of a chunk: bytes [begin, end) of `descriptor`, which is borrowed for the
+ * call. The chunk is bytes [first_byte, end_byte) of the input. */
+struct cleave_kept_output {
+    uint64_t first_byte, end_byte;
+    int descriptor;
+    uint64_t begin, end;
+    bool resumed; /* an earlier run made it */
+};
+
 /* Where results go. */
 struct cleave_output {
-    int descriptor;   /* to write to                                              */
+    int descriptor;   /* to write to; not used with `keep`                        */
     const char *name; /* borrowed, for messages                                   */
     bool unordered;   /* as they come                                             */
-    bool direct;      /* items: commands write to the descriptor themselves       */
+    /* Called for the output of each chunk that succeeded, instead of the write to `descriptor`:
+     * in the order of the input unless `unordered`. The run waits for the call. A failure ends the
+     * run. For items: items.keep. Not with `lines`, `early`, a header of outputs or a reduction. */
+    enum cleave_status (*keep)(void *keep_context,
+                               const struct cleave_kept_output *output,
+                               struct cleave_error *err);
+    void *keep_context;
+    bool direct; /* items: commands write to the descriptor themselves       */
     /* Whole lines are written as they come; of chunks, if these are ordered, only of the one
      * whose turn it is. Nothing is done twice of which some was written. */
     bool lines;

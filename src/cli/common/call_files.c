@@ -185,6 +185,8 @@ static int probe(const struct use *use)
     if (err.status == CLEAVE_EREFUSED)
         return cv_refuse("%s: '%s' exists; use --force to replace it", use->option,
                          CV_ECHO(use->path));
+    if (use->role == CV_FILE_RESULT && strstr(use->path, "{chunk}") != NULL)
+        return CV_EXIT_DONE; /* its directory is made */
     return cv_refuse("%s: cannot write '%s': %s%s", use->option, CV_ECHO(use->path),
                      err.text, cv_usage_hint_name(use->path, hint, sizeof hint));
 }

@@ -85,6 +85,7 @@ static const struct {
     { "output.group", "--group" },
     { "output.header", "--header-out" },
     { "output.header_once", "--header-out" },
+    { "output.keep", "--output" },
     { "output.lines", "--line-buffer" },
     { "output.memory", "--memory" },
     { "output.name", "--output" },

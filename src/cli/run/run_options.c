@@ -299,8 +299,9 @@ static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "FILE", output,
         "Write the outputs to this file when all succeeded. One that ends in .gz or .bgz (both: BGZF), .zst, "
         ".xz, .bz2 or .lz4 is compressed, unless the outputs are. If a run fails or is stopped, "
-        "the partial output stays next to it, and cleave prints its name. Default, and -: "
-        "standard output.", .file = CV_FILE_RESULT, .level = CV_FIRST),
+        "the partial output stays next to it, and cleave prints its name. "
+        "'DIR/part-{chunk}' is a file for each chunk, named after its first byte in the input. "
+        "Default, and -: standard output.", .file = CV_FILE_RESULT, .level = CV_FIRST),
     CV_FLAG('k', "--keep-order", 0, unordered,
         "Write outputs in the order of the input; this is the default.", .level = CV_RARE),
     CV_FLAG('u', "--unordered", 1, unordered,
@@ -541,6 +542,14 @@ static const struct cv_option_rule rules[] = {
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
+    /* a file for each chunk */
+    { CV_RUN_ITEMS | CV_RUN_PARTS, "--output", CV_NEEDS, "",
+      "--output with {chunk} is for chunks of an input; of items, --results 'DIR/{#}' "
+      "writes "
+      "a file for each" },
+    { CV_RUN_PARTS, "--output", CV_EXCLUDES, "--reduce --line-buffer --header-out",
+      "--output with {chunk} writes a file for each chunk: expected no %2" },
+
     /* complete outputs, and outputs as they come */
     { 0, "--group", CV_EXCLUDES, "--ungroup --line-buffer",
       "expected --group, for outputs as a whole, or %2, got both" },
@@ -655,5 +664,7 @@ int cv_run_rules_check(const struct cv_call *call, unsigned situation)
         situation |= CV_RUN_NO_ARGS;
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE)
         situation |= CV_RUN_ROWS;
+    if (cv_part_files_asked(values))
+        situation |= CV_RUN_PARTS;
     return cv_options_check(call, rules, situation);
 }

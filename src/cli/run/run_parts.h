@@ -62,6 +62,7 @@ enum cv_run_situation {
     CV_RUN_RETRIES = 16, /* --retries is 2 or more */
     CV_RUN_NO_ARGS = 32, /* -n 0 */
     CV_RUN_ROWS = 64,    /* --results names a file, not a folder */
+    CV_RUN_PARTS = 128,  /* --output names a file for each chunk */
 };
 /* Refuse options that exclude each other or lack one that they need. */
 int cv_run_rules_check(const struct cv_call *call, unsigned situation);
@@ -74,6 +75,14 @@ void cv_decode_words(struct cv_text *out);
 bool cv_hosts_asked(const struct cv_run_options *values);
 /* Whether --output names a file: without it, and with "-", outputs go to standard output. */
 bool cv_run_output_is_file(const struct cv_run_options *values);
+/* --output with {chunk}: a file for each chunk (part_files.c). Close it once; NULL is allowed.
+ * `whole`: all outputs were written. Returns `status`, or that of a failure. */
+struct cv_part_files;
+bool cv_part_files_asked(const struct cv_run_options *values);
+int cv_part_files_open(const struct cv_run_options *values, struct cv_arena *arena,
+                       struct cv_part_files **out, struct cleave_output *request);
+int cv_part_files_close(struct cv_part_files *files, bool whole, bool resumed,
+                        int status);
 /* Whether chunks have a header: the default of csv. */
 bool cv_run_has_header(const struct cv_run_options *values);
 /* The argument of --header; ':' is one record, as for GNU parallel. */

@@ -27,6 +27,7 @@ struct sink {
     bool kept;      /* a journal has all outputs: no partial file is kept */
     bool on_stdout; /* outputs go to standard output, under any name */
     struct cv_packed_sink *packed; /* owned: compresses for the file; or NULL */
+    struct cv_part_files *parts;   /* owned: a file for each chunk; or NULL */
 };
 
 struct whole_run {
@@ -533,7 +534,7 @@ static void fill_output_header(const struct whole_run *run, struct cleave_output
 {
     const struct cv_run_options *values = run->values;
 
-    if (run->has_items)
+    if (run->has_items || cv_part_files_asked(values))
         return;
     if (values->header_out == NULL)
         out->header_once = values->header == NULL || values->reduce == NULL;
@@ -801,6 +802,8 @@ static int open_sink(struct whole_run *run)
         run->report.how = CV_PROGRESS_NONE;
     if (run->items.rows_file != NULL)
         output->name = run->items.rows_file;
+    if (cv_part_files_asked(values))
+        return cv_part_files_open(values, run->call->arena, &run->sink.parts, output);
     CV_DO(run->items.rows_file != NULL
               ? sink_open(&run->sink, "--results", run->items.rows_file,
                           &output->descriptor)
@@ -843,6 +846,10 @@ static int execute(struct whole_run *run)
                    run->done == CLEAVE_OK && !pack_failed && status != CV_EXIT_USAGE &&
                        (run->result->failed == 0 || run->report.rows != NULL),
                    status);
+    status = cv_part_files_close(run->sink.parts,
+                                 run->done == CLEAVE_OK && run->result->failed == 0,
+                                 run->values->resume != 0, status);
+    run->sink.parts = NULL;
     status = cv_job_log_close(&run->report.log, status);
     if (run->request.listener.trace != NULL && has_begun(run)) {
         const int saved = write_trace(run);
@@ -920,6 +927,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     if (run.sink.packed != NULL) /* nothing was run */
         (void)sink_end_pack(&run.sink, false, status, &(bool){ false });
     status = sink_close(&run.sink, false, status); /* if nothing was run */
+    status = cv_part_files_close(run.sink.parts, false, false, status);
     status = cv_job_log_close(&run.report.log, status);
     cleave_trace_free(run.request.listener.trace);
     cleave_execution_free(run.result);

@@ -20,6 +20,7 @@
     X(OUTPUT_UNORDERED, "output.unordered", output.unordered)                         \
     X(OUTPUT_HEADER, "output.header", output.header != NULL)                          \
     X(OUTPUT_ONCE, "output.header_once", output.header_once)                          \
+    X(OUTPUT_KEEP, "output.keep", output.keep != NULL)                                \
     X(OUTPUT_DESCRIPTOR, "output.descriptor", output.descriptor > 0)                  \
     X(REDUCE, "reduce.command", reduce.command != NULL)                               \
     X(JOURNAL, "journal.path", journal.path != NULL)                                  \
@@ -81,6 +82,9 @@ static const struct rule {
     { OUTPUT_DIRECT, 0, BIT(OUTPUT_DESCRIPTOR) | BIT(ITEMS),
       BIT(REDUCE) | BIT(JOURNAL) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) | BIT(HOSTS) },
     { OUTPUT_ONCE, 0, 0, BIT(OUTPUT_HEADER) | BIT(ITEMS) },
+    { OUTPUT_KEEP, 0, 0,
+      BIT(OUTPUT_LINES) | BIT(OUTPUT_EARLY) | BIT(OUTPUT_HEADER) | BIT(OUTPUT_ONCE) |
+          BIT(REDUCE) | BIT(ITEMS) },
     { BACKUPS, 0, 0, BIT(OUTPUT_DIRECT) | BIT(OUTPUT_LINES) },
     { TIMEOUT_SHARE, 0, BIT(ITEMS), BIT(HOSTS) },
     { ITEMS, 0, 0,
@@ -221,8 +225,10 @@ static enum cleave_status check_values(const struct cleave_execution *request,
     CV_EXPECT(request->command != NULL && request->command[0] != NULL, err, "command",
               "a command, got no word");
     CV_TRY(check_texts(request->input.files, request->input.count, "input.files", err));
-    CV_EXPECT(flags >= 0, err, "output.descriptor", "an open descriptor, got %d", sink);
-    CV_EXPECT((flags & O_ACCMODE) != O_RDONLY, err, "output.descriptor",
+    CV_EXPECT(flags >= 0 || request->output.keep != NULL, err, "output.descriptor",
+              "an open descriptor, got %d", sink);
+    CV_EXPECT((flags & O_ACCMODE) != O_RDONLY || request->output.keep != NULL, err,
+              "output.descriptor",
               "a descriptor to write to, got %d, which is open for reading", sink);
     CV_TRY(check_numbers(request, err));
     CV_TRY(check_hosts(request, err));

@@ -384,6 +384,8 @@ static enum cleave_status open_input(struct cv_execution *execution,
         &(struct cv_ordered_output_options){
             .sink = request->output.descriptor,
             .sink_name = request->output.name,
+            .keep = request->output.keep,
+            .keep_context = request->output.keep_context,
             .memory =
                 request->output.memory > 0 ? request->output.memory : CV_GATHER_MEMORY,
             .directory = request->output.directory,
@@ -395,7 +397,8 @@ static enum cleave_status open_input(struct cv_execution *execution,
             .lines = request->output.lines && request->items.words == NULL,
             .early = request->output.early && execution->alone == 0,
             .separate = cv_result_sink_separate(request),
-            .files = request->reduce.command != NULL || request->journal.path != NULL,
+            .files = request->reduce.command != NULL || request->journal.path != NULL ||
+                     request->output.keep != NULL,
             .container = request->items.words == NULL ? cv_magic_container : NULL,
             .before = request->output.before,
             .context = request->output.context },

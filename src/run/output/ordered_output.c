@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cleave/execute.h>
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/heap.h"
@@ -326,7 +327,7 @@ static enum cleave_status check_container(struct cv_ordered_output *outputs,
     return cv_fail(
         err, CLEAVE_EENGINE,
         "each output is %s, and several cannot be concatenated: reduce.command "
-        "makes one of them, or 'sh -c \"... >part.$CLEAVE_CHUNK\"' writes files",
+        "makes one of them, or output.keep 'DIR/part-{chunk}' writes a file for each",
         name);
 }
 
@@ -342,7 +343,7 @@ static void compare_lines(struct cv_ordered_output *outputs,
     uint32_t lines = 0;
     size_t first;
 
-    if (store->is_head)
+    if (store->is_head || outputs->options.keep != NULL)
         return;
     alike->lines_differ = alike->lines_differ || size == 0 || size > CV_FEW_BYTES;
     if ((alike->differ && alike->lines_differ) || size == 0 ||
@@ -624,6 +625,15 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
         outputs->options.directory = "/tmp";
     if (outputs->options.sink_name == NULL)
         outputs->options.sink_name = "stdout";
+    outputs->nowhere = -1;
+    if (options->keep != NULL) {
+        outputs->nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        outputs->options.sink = outputs->nowhere;
+        if (outputs->nowhere < 0) {
+            free(outputs);
+            return cv_fail_errno(err, errno, "cannot open /dev/null");
+        }
+    }
     open_sink(outputs);
     *out = outputs;
     return CLEAVE_OK;
@@ -644,6 +654,8 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
         return;
     cv_ordered_output_detach(outputs);
     cv_chunk_outputs_free(outputs);
+    if (outputs->nowhere >= 0)
+        close(outputs->nowhere);
     free(outputs->heap);
     free(outputs->head);
     free(outputs);
@@ -666,6 +678,33 @@ static struct cv_chunk_output *next_store(struct cv_ordered_output *outputs)
     return outputs->writing;
 }
 
+/* Pass the output in front to options.keep. A chunk that failed has no output. */
+static enum cleave_status keep_front(struct cv_ordered_output *outputs)
+{
+    struct cv_chunk_output *store = outputs->writing;
+    struct cleave_kept_output kept = { .first_byte = store->input.begin,
+                                       .end_byte = store->input.end,
+                                       .resumed = store->input.resumed };
+    struct cv_taken taken;
+    enum cleave_status status;
+
+    if (kept.first_byte == kept.end_byte)
+        return CLEAVE_OK;
+    status = cv_ordered_output_take(store, &taken, &outputs->failure);
+    if (status == CLEAVE_OK) {
+        kept.descriptor = taken.fd;
+        kept.begin = taken.begin;
+        kept.end = taken.end;
+        status = outputs->options.keep(outputs->options.keep_context, &kept,
+                                       &outputs->failure);
+    }
+    if (status == CLEAVE_OK)
+        outputs->written += taken.end - taken.begin;
+    else
+        outputs->error = EIO;
+    return status;
+}
+
 static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
                                enum cv_ordered_output_state *out)
 {
@@ -675,16 +714,19 @@ static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
     if (outputs->error != 0)
         return outputs->failure.status;
     while (next_store(outputs) != NULL) {
-        if (!outputs->headed &&
-            (check_header(outputs, outputs->writing, &outputs->failure) != CLEAVE_OK ||
-             check_container(outputs, outputs->writing, &outputs->failure) !=
-                 CLEAVE_OK)) {
+        if (outputs->options.keep != NULL)
+            CV_TRY(keep_front(outputs));
+        else if (!outputs->headed && (check_header(outputs, outputs->writing,
+                                                   &outputs->failure) != CLEAVE_OK ||
+                                      check_container(outputs, outputs->writing,
+                                                      &outputs->failure) != CLEAVE_OK)) {
             outputs->error = EINVAL;
             return outputs->failure.status;
         }
         outputs->headed =
             !outputs->writing->offered || cv_chunk_output_size(outputs->writing) > 0;
-        CV_TRY(write_front(outputs, &max, out));
+        if (outputs->options.keep == NULL)
+            CV_TRY(write_front(outputs, &max, out));
         if (*out != CV_GATHER_IDLE || outputs->writing->offered)
             break;
         written = outputs->writing;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cleave_kept_output;
 struct cv_poller;
 struct cv_splitter;
 struct cv_ordered_output;
@@ -29,6 +30,11 @@ enum { CV_GATHER_MEMORY = 256 << 20 };           /* default of options.memory */
 struct cv_ordered_output_options {
     int sink;              /* borrowed: where outputs are written; -1: all are taken */
     const char *sink_name; /* borrowed, for messages: "stdout" */
+    /* Called for each output of a chunk, instead of a write to `sink`; or NULL */
+    enum cleave_status (*keep)(void *keep_context,
+                               const struct cleave_kept_output *output,
+                               struct cleave_error *err);
+    void *keep_context;
     uint64_t memory;       /* most bytes kept in memory */
     const char *directory; /* borrowed: for spill files; NULL: TMPDIR, else /tmp */
     const struct cv_splitter *head; /* borrowed: of headers, to write once; or NULL */

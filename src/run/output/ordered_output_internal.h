@@ -111,6 +111,7 @@ struct cv_ordered_output {
     char head_goes_on;     /* see struct cv_ordered_output_usage */
     struct cv_repeated_header alike;
 
+    int nowhere; /* owned: the sink with options.keep; else -1 */
     enum cv_sink_kind kind;
     size_t copy_bytes; /* CV_SINK_OTHER: bytes per write */
     bool socket;
