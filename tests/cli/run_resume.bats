@@ -61,6 +61,47 @@ overwrite() {
     [[ $stderr == *"expected a persistent command: 'no', got 'yes'" ]]
 }
 
+@test "a changed script is noticed by a resumed run, which keeps finished outputs" {
+    prepare
+    printf '#!/bin/sh\nexec sed "s/^/old /"\n' >my-filter
+    chmod +x my-filter
+    PATH=$PATH:$PWD
+    for words in ./my-filter "sh my-filter" "cat | ./my-filter" my-filter "env -i ./my-filter"; do
+        sed -i s/new/old/ my-filter
+        # shellcheck disable=SC2086
+        case $words in *'|'*) set -- "$words" ;; *) set -- $words ;; esac
+        rm -f j.db
+        cleave 0 run -q -i in --journal j.db -- "$@"
+        cleave 0 run -i in --journal j.db --resume -- "$@"
+        [ -z "$stderr" ]
+        sed -i s/old/new/ my-filter
+        cleave 0 run -i in --journal j.db --resume -- "$@"
+        [ "$output" = "$(sed 's/^/old /' in)" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ $stderr == "cleave: '"*"my-filter' was changed since the first run of this journal: what is finished keeps its output; --overwrite does all of it again" ]]
+    done
+    # Items, and a file that no longer exists.
+    rm j.db
+    cleave 0 run -q --journal j.db ./my-filter {} ::: a
+    echo >>my-filter
+    cleave 0 run --journal j.db --resume ./my-filter {} ::: a
+    [[ $stderr == *"'./my-filter' was changed"* ]]
+    rm j.db
+    cleave 0 run -q --journal j.db cat my-filter ::: /dev/null
+    rm my-filter
+    cleave 0 run --journal j.db --resume cat my-filter ::: /dev/null
+    [[ $stderr == *"'my-filter' was changed"* ]]
+    # A large file counts by its size and time.
+    truncate -s 2M large
+    rm j.db
+    cleave 0 run -q -i in --journal j.db -- sh -c 'cat; : "$1"' sh large
+    cleave 0 run -i in --journal j.db --resume -- sh -c 'cat; : "$1"' sh large
+    [ -z "$stderr" ]
+    truncate -s 3M large
+    cleave 0 run -i in --journal j.db --resume -- sh -c 'cat; : "$1"' sh large
+    [[ $stderr == *"'large' was changed"* ]]
+}
+
 @test "of long commands what differs is shown" {
     prepare
     long=$(printf 'x%.0s' {1..400})

@@ -277,14 +277,14 @@ static void other_runs(void **state)
     refused(CV_JOURNAL_NEW, &other, source, "expected the command cat, got tac");
     refused(CV_JOURNAL_RESUME, &other, source,
             "the journal belongs to another run: expected the command cat, got tac");
-    other = (struct cv_journal_run){ "cat", "csv", false, false, false };
+    other = (struct cv_journal_run){ "cat", "csv", false, false, false, NULL };
     refused(CV_JOURNAL_RESUME, &other, source,
             "expected the splitter 'lines', got 'csv'");
-    other = (struct cv_journal_run){ "cat", "lines", true, false, false };
+    other = (struct cv_journal_run){ "cat", "lines", true, false, false, NULL };
     refused(CV_JOURNAL_RESUME, &other, source, "expected a header: 'no', got 'yes'");
-    other = (struct cv_journal_run){ "cat", "lines", false, true, false };
+    other = (struct cv_journal_run){ "cat", "lines", false, true, false, NULL };
     refused(CV_JOURNAL_RESUME, &other, source, "expected pairs: 'no', got 'yes'");
-    other = (struct cv_journal_run){ "cat", "lines", false, false, true };
+    other = (struct cv_journal_run){ "cat", "lines", false, false, true, NULL };
     refused(CV_JOURNAL_RESUME, &other, source,
             "expected a persistent command: 'no', got 'yes'");
 
@@ -338,7 +338,7 @@ static void other_files(void **state)
     cv_journal_close(journal);
     change("PRAGMA user_version = 9");
     refused(CV_JOURNAL_RESUME, &cat_lines, source,
-            "expected a journal of format 3, got format 9");
+            "expected a journal of format 4, got format 9");
     journal = NULL;
     assert_int_equal(cv_journal_open("/nowhere/j", CV_JOURNAL_NEW, &cat_lines, source,
                                      &journal, &why),

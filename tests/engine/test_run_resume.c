@@ -59,7 +59,8 @@ struct rerun {
 static void open_rerun(struct rerun *rerun, const struct versions *versions,
                        const char *splitter, enum cv_journal_mode mode)
 {
-    const struct cv_journal_run run = { "cat", splitter, versions->header, false, false };
+    const struct cv_journal_run run = { "cat", splitter, versions->header,
+                                        false, false,    NULL };
     struct cv_source_options options = { .header = versions->header, .hold = 300 };
     const struct split_input *now =
         mode == CV_JOURNAL_RESUME ? &versions->new : &versions->old;

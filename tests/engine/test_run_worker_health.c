@@ -170,7 +170,7 @@ static void other_formats(void **state)
     (void)state;
     write_image(&whole);
     change("PRAGMA user_version = 1");
-    refused("format 1", "expected a journal of format 3, got format 1, which another "
+    refused("format 1", "expected a journal of format 4, got format 1, which another "
                         "version of cleave has written");
     assert_ok(open_as(CV_JOURNAL_OVERWRITE, &err));
     assert_int_equal(run_command("cat", true, &why), CLEAVE_OK);

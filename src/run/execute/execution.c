@@ -15,8 +15,29 @@
 #include "run/common/shell.h"
 #include "run/decode/decoder.h"
 #include "run/input/magic.h"
+#include "run/journal/command_files.h"
 #include "run/split/format_choice.h"
 #include "run/master/run_policy.h"
+
+/* The files that the command names, for the journal. The journal compares files that are items
+ * for each item. */
+static enum cleave_status find_files(const struct cleave_execution *request, char **out,
+                                     struct cleave_error *err)
+{
+    const struct cleave_items *items = &request->items;
+    enum cleave_status status = CLEAVE_OK;
+    char **words = NULL, **except = NULL;
+
+    if (items->words == NULL || items->count == 0)
+        return cv_command_files(request->command, NULL, out, err);
+    CV_TRY(items->words(items->context, 0, 0, &words, err));
+    if (items->files != NULL)
+        status = items->files(items->context, 0, &except, err);
+    CV_THEN(status, cv_command_files((const char *const *)words, except, out, err));
+    free(words);
+    free(except);
+    return status;
+}
 
 /* Open the journal for a new run or to resume one. */
 static enum cleave_status resume_open(struct cv_order_queue *queue,
@@ -33,6 +54,8 @@ static enum cleave_status resume_open(struct cv_order_queue *queue,
                                   .pairs = request->input.pairs != NULL,
                                   .persistent = request->persistent };
     enum cleave_status status;
+    char *files = NULL, shown[100];
+    const char *changed;
 
     if (request->items.words != NULL)
         CV_TRY(cv_item_keys_new(&request->items, &queue->keys, err));
@@ -43,18 +66,26 @@ static enum cleave_status resume_open(struct cv_order_queue *queue,
         cv_text_add(&command, " ");
         cv_shell_words_add(&command, request->command + 1);
     }
-    if (command.failed) {
-        cv_text_done(&command);
-        return cv_fail_memory(err, "the journal");
-    }
+    status = command.failed ? cv_fail_memory(err, "the journal")
+                            : find_files(request, &files, err);
     run.command = command.bytes;
-    status = cv_journal_open(request->journal.path,
-                             request->journal.resume      ? CV_JOURNAL_RESUME
-                             : request->journal.overwrite ? CV_JOURNAL_OVERWRITE
-                                                          : CV_JOURNAL_NEW,
-                             &run, queue->source, &queue->journal, err);
+    run.files = files;
+    CV_THEN(status, cv_journal_open(request->journal.path,
+                                    request->journal.resume      ? CV_JOURNAL_RESUME
+                                    : request->journal.overwrite ? CV_JOURNAL_OVERWRITE
+                                                                 : CV_JOURNAL_NEW,
+                                    &run, queue->source, &queue->journal, err));
     cv_text_done(&command);
-    return status;
+    free(files);
+    CV_TRY(status);
+    changed = cv_journal_changed(queue->journal);
+    if (changed != NULL)
+        cv_note(request,
+                "'%s' was changed since the first run of this journal: what is finished "
+                "keeps "
+                "its output; journal.overwrite does all of it again",
+                cv_shown(changed, strlen(changed), shown, sizeof shown));
+    return CLEAVE_OK;
 }
 
 #define CV_CODEC_WORD(name) ", " #name

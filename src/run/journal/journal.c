@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/journal/command_files.h"
 #include "run/journal/journal_internal.h"
 
 /* --- differences -------------------------------------------------------------------------- */
@@ -59,6 +60,8 @@ static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *
     static const char *const words[] = { "no", "yes", "written once" };
     const int64_t now[] = { run->header, run->pairs, run->persistent };
     struct cv_journal_value then[CV_JOURNAL_COLUMNS];
+    const char *changed;
+    size_t length;
     bool good;
 
     CV_TRY(cv_journal_read(journal, query, CV_SQL_ADD_RUN, then, &good, err));
@@ -75,7 +78,18 @@ static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *
         if (then[3 + i].number != now[i])
             return differs(journal, names[i], "'", words[then[3 + i].number],
                            words[now[i]], err);
+    if (run->files != NULL &&
+        cv_command_files_differ(then[7].text, run->files, &changed, &length)) {
+        journal->changed = strndup(changed, length);
+        if (journal->changed == NULL)
+            return cv_fail_memory(err, "a journal");
+    }
     return CLEAVE_OK;
+}
+
+const char *cv_journal_changed(const struct cv_journal *journal)
+{
+    return journal->changed;
 }
 
 static enum cleave_status note_run(struct cv_journal *journal,
@@ -97,7 +111,8 @@ static enum cleave_status note_run(struct cv_journal *journal,
                                 { .number = run->header },
                                 { .number = run->pairs },
                                 { .number = run->persistent },
-                                { .text = started } },
+                                { .text = started },
+                                { .text = run->files != NULL ? run->files : "" } },
                             err);
 }
 
@@ -265,6 +280,7 @@ void cv_journal_close(struct cv_journal *journal)
     cv_content_hasher_free(journal->hasher);
     free(journal->rows);
     free(journal->part);
+    free(journal->changed);
     free(journal->path);
     free(journal);
 }

@@ -5,7 +5,8 @@
  * command was given and all of its output, or not at all, whenever the process is killed. Other
  * processes may read the file at any time, but only one run can use it:
  *
- *   run(key, command, splitter, header, pairs, persistent, started, seal)
+ *   run(key, command, splitter, header, pairs, persistent, started, files, seal)
+ *                                  files: of the command (command_files.h)
  *   input(file, path, device, inode, size, mtime_ns, seal)
  *                                  file counts from 0; size -1: a stream
  *   chunk(id, file, first_byte, end_byte, hash, status, seconds, start_seconds, worker,
@@ -42,6 +43,8 @@ struct cv_journal_run {
     const char *splitter; /* borrowed                            */
     enum cv_journal_header header;
     bool pairs, persistent;
+    /* Borrowed: cv_command_files of its command, which may change (cv_journal_changed); NULL: none */
+    const char *files;
 };
 
 enum cv_journal_mode {
@@ -88,6 +91,8 @@ typedef enum cleave_status cv_journal_sink(void *context, const void *bytes,
 enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
                                      cv_journal_sink *sink, void *context, bool *whole,
                                      struct cleave_error *err);
+/* A file of the command that was changed since the first run, such as its script; NULL: none. */
+const char *cv_journal_changed(const struct cv_journal *journal);
 /* Damaged chunks since the journal was opened, of *of chunks. */
 uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of);
 

@@ -238,7 +238,8 @@ enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status
 static const struct statement {
     const char *sql, *types, *sealed;
 } statements[CV_SQL_STATEMENTS] = {
-    [CV_SQL_ADD_RUN] = { "INSERT INTO run VALUES (?,?,?,?,?,?,?,?)", "kttiiit", "run" },
+    [CV_SQL_ADD_RUN] = { "INSERT INTO run VALUES (?,?,?,?,?,?,?,?,?)", "kttiiitt",
+                         "run" },
     [CV_SQL_ADD_INPUT] = { "INSERT OR REPLACE INTO input VALUES (?,?,?,?,?,?,?)",
                            "itiiii", "input" },
     [CV_SQL_ADD_CHUNK] = { "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -394,7 +395,7 @@ enum cleave_status cv_journal_read(struct cv_journal *journal, sqlite3_stmt *row
 
 /* --- tables ------------------------------------------------------------------------------- */
 
-enum { APPLICATION = 0x636c766a /* "clvj" */, VERSION = 3, BUSY_MS = 10000 };
+enum { APPLICATION = 0x636c766a /* "clvj" */, VERSION = 4, BUSY_MS = 10000 };
 enum { MOST_BYTES = 64 << 20 }; /* largest value: a command line */
 
 struct table {
@@ -405,7 +406,8 @@ struct table {
 static const struct table tables[] = {
     { "run", "CREATE TABLE run (key INTEGER NOT NULL, command TEXT NOT NULL,"
              " splitter TEXT NOT NULL, header INTEGER NOT NULL, pairs INTEGER NOT NULL,"
-             " persistent INTEGER NOT NULL, started TEXT NOT NULL, seal TEXT NOT NULL)" },
+             " persistent INTEGER NOT NULL, started TEXT NOT NULL, files TEXT NOT NULL,"
+             " seal TEXT NOT NULL)" },
     { "input", "CREATE TABLE input (file INTEGER PRIMARY KEY, path TEXT NOT NULL,"
                " device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,"
                " mtime_ns INTEGER NOT NULL, seal TEXT NOT NULL)" },
@@ -701,5 +703,5 @@ enum cleave_status cv_journal_make_tables(struct cv_journal *journal, bool drop,
         if (tables[i].sql != NULL)
             CV_TRY(cv_journal_execute(journal, tables[i].sql, err));
     return cv_journal_execute(
-        journal, "PRAGMA application_id = 1668052586; PRAGMA user_version = 3", err);
+        journal, "PRAGMA application_id = 1668052586; PRAGMA user_version = 4", err);
 }

@@ -30,6 +30,7 @@ struct cv_journal {
     sqlite3 *db;                                 /* owned */
     sqlite3_stmt *statements[CV_SQL_STATEMENTS]; /* owned; NULL until used        */
     char *part;                                  /* owned: a part of an output    */
+    char *changed;                               /* owned: cv_journal_changed     */
     struct cv_content_hasher *hasher;            /* owned: of outputs and seals   */
     uint64_t key;                                /* random number of the run      */
     int64_t next_row;            /* id in the database of the next chunk          */
