@@ -1,6 +1,6 @@
-/* error.h -- status codes and the record of an error. SPDX-License-Identifier: MIT
- * A call that fails fills *err, its last argument, which may be NULL, and leaves its outputs as they
- * were. The library never prints and never exits. */
+/* error.h -- status codes and the record of an error. SPDX-License-Identifier: MIT A call
+ * that fails fills *err, its last argument, which may be NULL, and leaves its outputs
+ * unchanged. The library never prints and never exits. */
 #ifndef CLEAVE_ERROR_H
 #define CLEAVE_ERROR_H
 #include <stddef.h>
@@ -50,13 +50,13 @@ struct cleave_error {
 /* Short text of a status: borrowed, static. */
 const char *cleave_status_text(enum cleave_status status);
 
-/* Fill `err`, which may be NULL, and return `status`: for what users write that fails, such
- * as the calls of a policy. The text is copied, and cut where it is too long. */
+/* Fill `err`, which may be NULL, and return `status`: for functions that callers write,
+ * such as the calls of a policy. The text is copied, and truncated if it is too long. */
 enum cleave_status cleave_error_set(struct cleave_error *err, enum cleave_status status,
                                     const char *text);
 
-/* Write "file:line:column: field: text" with the parts that are known. Returns the
- * length that the whole text has, as snprintf does. */
+/* Write "file:line:column: field: text" with the parts that are known. Returns the length
+ * of the complete text, like snprintf. */
 int cleave_error_format(const struct cleave_error *err, char *buffer, size_t size);
 
 CLEAVE_END_C

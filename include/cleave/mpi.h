@@ -1,25 +1,25 @@
 /* mpi.h -- reductions for MPI programs. SPDX-License-Identifier: MIT
  *
- * Link with libcleave-mpi of the MPI in use. The arguments are those of MPI_Reduce, and a
- * policy: its name, or NULL for "auto".
+ * Link with libcleave-mpi of the MPI in use. The arguments are the arguments of
+ * MPI_Reduce and the name of a policy, or NULL for "auto".
  *
- *     "tree-dyn"          whoever is done sends to whoever waits; the operator commutes
- *     "ordered-tree-dyn"  whoever is done sends to an idle neighbour; the order is kept
- *     "tree-replan"       the root says who sends to whom as ranks come; messages only
- *     "greedy"            the shortest tree for the costs measured or given, in segments
+ *     "tree-dyn"          a finished rank sends to any waiting rank; needs commutativity
+ *     "ordered-tree-dyn"  a finished rank sends to an idle neighbour; the order is kept
+ *     "tree-replan"       the root plans the messages as ranks arrive; no shared memory
+ *     "greedy"            the shortest tree for the measured or given costs, in segments
  *     "binomial"          the usual tree, in segments; the same bits in every run
- *     "fibonacci"         the tree that is shortest when sending costs what combining does
+ *     "fibonacci"         the shortest tree if sending and combining cost the same
  *     "mpi"               MPI_Reduce of the MPI library
- *     "auto"              whichever of these was measured to be best on the communicator
- *     "fixed"             "binomial", under a name that says what it is for
+ *     "auto"              the policy that was measured to be best on the communicator
+ *     "fixed"             another name of "binomial"
  *
- * Every call returns an MPI error code, and raises it through the error handler of the
- * communicator first. All ranks of a communicator make the same calls in the same order.
- * Calls on one communicator, cleave_mpi_test and cleave_mpi_wait among them, are made by
- * one thread at a time.
+ * Every call first raises an error through the error handler of the communicator, then
+ * returns its MPI error code. All ranks of a communicator make the same calls in the same
+ * order. Calls on one communicator, cleave_mpi_test and cleave_mpi_wait among them, are
+ * made by one thread at a time.
  *
- * The first call on a communicator sets up what is kept with it until it is freed; it
- * waits for the others. */
+ * The first call on a communicator is collective: it waits for all ranks and sets up a
+ * state that is kept until the communicator is freed. */
 #ifndef CLEAVE_MPI_H
 #define CLEAVE_MPI_H
 #include <mpi.h>
@@ -28,9 +28,8 @@
 CLEAVE_BEGIN_C
 
 /* MPI_Reduce: any datatype, operator, count and root, MPI_IN_PLACE at the root; on an
- * inter-communicator it is MPI_Reduce itself. An operator that does not commute is applied
- * in the order of the ranks, and refused by "tree-dyn"
- * and "tree-replan". */
+ * inter-communicator it is MPI_Reduce itself. An operator that does not commute is
+ * applied in the order of the ranks; "tree-dyn" and "tree-replan" refuse it. */
 int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                       MPI_Op op, int root, MPI_Comm comm, const char *policy);
 
@@ -39,8 +38,8 @@ int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatyp
 int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, const char *policy);
 
-/* MPI_Reduce_scatter and MPI_Reduce_scatter_block, as a reduction to rank 0 whose parts are
- * sent from there. "mpi" is the MPI library's own. */
+/* MPI_Reduce_scatter and MPI_Reduce_scatter_block, as a reduction to rank 0, which then
+ * sends each rank its part. "mpi" is the MPI library's own. */
 int cleave_mpi_reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                               MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                               const char *policy);
@@ -48,37 +47,38 @@ int cleave_mpi_reduce_scatter_block(const void *sendbuf, void *recvbuf, int recv
                                     MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                                     const char *policy);
 
-/* A reduction under way. */
+/* A reduction in progress. */
 struct cleave_mpi_request;
 
-/* The same without waiting. The buffers belong to the reduction until it is done. It
- * advances in cleave_mpi_test, cleave_mpi_wait and other calls on that communicator.
- * *request is set to NULL when it is done and forgotten. */
+/* cleave_mpi_reduce without waiting. The buffers belong to the reduction until it is
+ * done. It advances in cleave_mpi_test, cleave_mpi_wait and other calls on that
+ * communicator. When the reduction is done, it is released and *request is set to
+ * NULL. */
 int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                        MPI_Op op, int root, MPI_Comm comm, const char *policy,
                        struct cleave_mpi_request **request);
 int cleave_mpi_test(struct cleave_mpi_request **request, int *flag);
 int cleave_mpi_wait(struct cleave_mpi_request **request);
 
-/* Set up what the first reduction would set up. Collective. */
+/* Set up the state that the first reduction would set up. Collective. */
 int cleave_mpi_prepare(MPI_Comm comm);
 
-/* Settings of a communicator, the same on all ranks; collective, before other calls have
- * used what they change. Words separated by commas:
+/* Settings of a communicator, the same on all ranks; collective, before a call has used
+ * the settings that change. Words separated by commas:
  *
- *     transfer=TIME   what sending the vector takes, for "greedy" (10us, 2ms, ...)
- *     combine=TIME    what combining two vectors takes, for "greedy"
- *     segment=SIZE    the piece in which long vectors travel (64KiB, ...)
- *     machine=RANKS   so many ranks in a row reduce among themselves first, in the dynamic
- *                     policies; without it, the ranks of one machine do. 1: nobody does
- *     share=SIZE      tree-dyn on one machine shares at most so much memory, 64 MiB unless
- *                     given: vectors of more than that by twice the number of ranks are sent
- *     slices=RANKS    tree-replan cuts vectors into so many slices, up to 16, each of which
- *                     one rank combines; without it, where that pays. 1: never
- *     board=window    meet in an MPI window even where memory is shared */
+ *     transfer=TIME   time to send the vector, for "greedy" (10us, 2ms, ...)
+ *     combine=TIME    time to combine two vectors, for "greedy"
+ *     segment=SIZE    size of the segments of long vectors (64KiB, ...)
+ *     machine=RANKS   the dynamic policies first reduce groups of this many consecutive
+ *                     ranks; 1: no groups. Default: the ranks of each machine
+ *     share=SIZE      memory limit of tree-dyn on one machine, 64 MiB by default: vectors
+ *                     that need more than SIZE / (2 ranks) are sent instead of shared
+ *     slices=RANKS    tree-replan cuts vectors into this many slices, at most 16, and one
+ *                     rank combines each slice; 1: never. Default: if slices are faster
+ *     board=window    meet in an MPI window even if memory is shared */
 int cleave_mpi_tune(MPI_Comm comm, const char *settings);
 
-/* Name of policy `index`, from 0 on; NULL past the last one. Static. */
+/* Name of policy `index`; the first is 0. NULL after the last policy. Static. */
 const char *cleave_mpi_policy_name(int index);
 
 CLEAVE_END_C

@@ -26,14 +26,14 @@ struct cleave_worker {
     double return_latency_s;
 };
 
-/* From second `from_s` on, speed and bandwidths are multiplied by `factor`. */
+/* Starting at second `from_s`, speed and bandwidths are multiplied by `factor`. */
 struct cleave_step {
     double from_s;
     double factor;
 };
 
-/* All steps of a worker in increasing time: 1 before the first, the last one lasts for
- * ever. A factor of 0 is a pause: the worker is away. */
+/* All steps of a worker in increasing time: the factor is 1 before the first step, and
+ * the last step has no end. A factor of 0 is a pause: the worker is absent. */
 struct cleave_profile {
     const struct cleave_step *steps; /* NULL: constant */
     uint32_t nsteps;
@@ -50,7 +50,7 @@ struct cleave_platform;
 enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,
                                         struct cleave_error *err);
 
-/* The same from memory; `name` stands for the file in messages. */
+/* Read a platform file from memory; `name` replaces the file name in messages. */
 enum cleave_status cleave_platform_parse(const char *name, const char *text,
                                          size_t length, struct cleave_platform **out,
                                          struct cleave_error *err);
@@ -74,10 +74,10 @@ const char *cleave_platform_worker_name(const struct cleave_platform *platform,
 /* Steps of worker `index` in increasing time, *out_n of them: borrowed, or NULL. */
 const struct cleave_step *cleave_platform_profile(const struct cleave_platform *platform,
                                                   uint32_t index, uint32_t *out_n);
-/* Units of the largest chunk that worker `index` can take; INFINITY: any. */
+/* Limit for the units of a chunk of worker `index`; INFINITY: none. */
 double cleave_platform_memory(const struct cleave_platform *platform, uint32_t index);
-/* What worker `index` costs per second, in any currency, from the begin of the first message
- * to it to the end of its last computation or result; 0: nothing. */
+/* Price of worker `index` per second, in any currency, from the beginning of its first
+ * message to the end of its last computation or result; 0: free. */
 double cleave_platform_cost(const struct cleave_platform *platform, uint32_t index);
 /* The name of a port rule, as platform files spell it: borrowed, static. */
 const char *cleave_port_name(enum cleave_port port);

@@ -1,8 +1,8 @@
 /* reduce.h -- plan and simulate a reduction. SPDX-License-Identifier: MIT
  *
- * n nodes hold a partial each. Sending one takes `transfer`, combining two `compute`; a
- * node receives one partial at a time, combines one at a time, may do both at once, and
- * sends its own once, after all its combinations. */
+ * n nodes hold one partial each. Sending a partial takes `transfer`, combining two takes
+ * `compute`; a node receives one partial at a time, combines one at a time, may do both
+ * at once, and sends its own once, after all its combinations. */
 #ifndef CLEAVE_REDUCE_H
 #define CLEAVE_REDUCE_H
 #include <cleave/policy.h>
@@ -35,8 +35,8 @@ struct cleave_reduction {
     enum cleave_compute_model model;
     uint32_t cluster; /* with laws: nodes per cluster, in a row; 0: none  */
     double remote;    /* factor on transfers between clusters, positive   */
-    /* When partials become ready: a law, or known times, one per node; borrowed. Both NULL:
-     * all are there from the beginning. SimGrid knows nothing of it. */
+    /* When partials become ready: a law, or known times, one per node; borrowed. Both
+     * NULL: all partials are ready at the start. SimGrid ignores these members. */
     const char *ready;
     const double *ready_s;
     enum cleave_ready_model ready_model;

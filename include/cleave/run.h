@@ -23,44 +23,47 @@ struct cleave_setting {
 struct cleave_job {
     const struct cleave_platform *platform; /* borrowed                              */
     double load;         /* units, positive; 0 when a lifespan is given             */
-    double lifespan_s;   /* above 0: do as much as ends by then                     */
+    double lifespan_s;   /* above 0: do as much work as ends by this time */
     double result_ratio; /* units of result that come back per unit of load         */
-    double packaging_s;  /* what a worker takes to unpack a unit of load or to pack
-                            a unit of result, on top of computing                   */
-    bool in_turn;        /* port: one: no send overtakes results that wait, messages go
-                            in the order asked for, as in the papers                */
-    bool before_round;   /* port: one: results of a worker are fetched right before its
-                            next chunk is sent, the last ones when all are sent; not
-                            with in_turn                                            */
-    const char *policy;  /* NULL: "auto"                                            */
-    const struct cleave_policy *own_policy; /* borrowed: instead of a name, one that is
-                                               not in the library; NULL: none          */
-    const struct cleave_setting *settings;  /* borrowed; nsettings of them           */
+    /* seconds a worker needs to unpack a unit of load or to pack a unit of result, in
+     * addition to computing */
+    double packaging_s;
+    /* port: one: no send overtakes waiting results; messages keep the order asked for,
+     * as in the papers */
+    bool in_turn;
+    /* port: one: results of a worker are fetched right before its next chunk is sent,
+     * the last results after all sends; not with in_turn */
+    bool before_round;
+    const char *policy; /* NULL: "auto"                                            */
+    /* borrowed: used instead of `policy`; NULL: none */
+    const struct cleave_policy *own_policy;
+    const struct cleave_setting *settings; /* borrowed; nsettings of them           */
     size_t nsettings;
     double error; /* expected error of the declared costs  */
     uint64_t seed;
     struct cleave_trace *trace; /* optional: what happens (in run 0) is appended     */
     const struct cleave_simgrid *simgrid; /* borrowed; not NULL: SimGrid simulates   */
-    /* How the commands that workers run take their input, so that chunks may stay open
-     * until it is known how much they should have: "stream" (works and writes as it
-     * reads), "count" (works as it reads, writes at its end), "slurp" (reads all, then
-     * works), "late" (reads all, then starts up and works) or "mix" (0.3 of the work as
-     * it reads, the rest after). NULL: chunks cannot be opened. */
+    /* How commands read their input; set it to allow open chunks, whose size is decided
+     * during the run: "stream" (works and writes as it reads), "count" (works as it
+     * reads, writes at its end), "slurp" (reads all, then works), "late" (reads all, then
+     * starts up and works) or "mix" (0.3 of the work as it reads, the rest after). NULL:
+     * chunks cannot be opened. */
     const char *reads;
-    bool copies; /* a worker that has nothing to do may run the chunk of another as well:
-                    see cleave_order_copy                                             */
-    double hold; /* with `reads`: above 0: the load is a stream of which so many units may
-                    wait or be at work at a time; policies are not told where it ends */
-    /* Not NULL: the load is made of `nitems` items, each of which is done by one worker as
-     * a whole; sizes of 0 or more, in units, borrowed. `load` is 0, or their sum; the
-     * default policy is "items". No lifespan, no `reads`. */
+    /* an idle worker may also run the chunk of another worker: see cleave_order_copy */
+    bool copies;
+    /* With `reads`, above 0: the load is a stream, and this many units may wait or be
+     * processed at a time; policies do not know its end. */
+    double hold;
+    /* Not NULL: the load has `nitems` indivisible items; sizes of 0 or more, in units,
+     * borrowed. `load` is 0, or their sum; the default policy is "items". No lifespan, no
+     * `reads`. */
     const double *sizes;
     uint64_t nitems;
 };
 
-/* What no schedule can beat: a lower bound on the makespan in seconds or, with a lifespan,
- * an upper bound on the units done. Policies of one round are measured by what one round
- * can do. */
+/* A bound for all schedules: a lower bound on the makespan in seconds or, with a
+ * lifespan, an upper bound on the units done. Policies of one round are compared with the
+ * bound of one round. */
 struct cleave_bound {
     const char *name; /* static */
     double value_s;
@@ -71,7 +74,7 @@ struct cleave_chunk {
     double units;
     double send_start_s, send_end_s, compute_start_s, compute_end_s;
     double return_start_s, return_end_s; /* NAN when no result is sent back */
-    uint64_t item; /* of a load of items: which one it is, numbered from 0 */
+    uint64_t item;                       /* items: number of the item, from 0 */
 };
 
 struct cleave_left_out {
@@ -79,7 +82,7 @@ struct cleave_left_out {
     const char *reason; /* owned by the schedule */
 };
 
-/* A number that a policy's method gives beside its plan. */
+/* A number that the method of a policy gives in addition to the plan. */
 struct cleave_fact {
     const char *name; /* static: "expected" */
     double value;
@@ -88,20 +91,22 @@ struct cleave_fact {
 /* Equal workers of a tree of leaders. */
 struct cleave_led {
     const char *name;   /* as in the platform file                         */
-    const char *leader; /* of the workers that lead these; NULL: the master */
+    const char *leader; /* name of the leading workers; NULL: the master */
     uint32_t count;     /* for each leader                                 */
-    double units;       /* that all of them compute                        */
+    double units;       /* total of all these workers */
 };
 
 struct cleave_schedule {
-    const char *policy; /* as asked for, "auto" included                   */
+    const char *policy; /* as requested, including "auto" */
     const char *picked; /* the policy that decided; NULL if it is `policy` */
     const char *why;    /* why it was picked, or NULL                      */
-    const char *proved; /* NULL, or among which schedules it is proved best: static  */
-    bool optimal;       /* proved best among all, or equal to the bound; for policies
-                           of one round among all of one round                       */
-    double load;        /* units done, with a lifespan as well                       */
-    double lifespan_s;  /* 0: none was given                                         */
+    /* static: the schedules among which this one is proved best, or NULL */
+    const char *proved;
+    /* proved best among all schedules, or equal to the bound; for a policy of one
+     * round, among all schedules of one round */
+    bool optimal;
+    double load;       /* units done, with a lifespan as well                       */
+    double lifespan_s; /* 0: none was given                                         */
     double result_ratio;
     double makespan_s, utilisation;
     uint32_t rounds;           /* most chunks any one worker gets                 */
@@ -114,9 +119,8 @@ struct cleave_schedule {
     size_t nleft_out;
     const struct cleave_fact *facts;
     size_t nfacts;
-    double cost; /* of all workers, by the costs per second that the platform declares */
-    const double
-        *paid_s; /* per worker: for so long it is paid; NULL: nobody costs anything */
+    double cost; /* total of all workers, by the prices per second of the platform */
+    const double *paid_s; /* per worker: paid seconds; NULL: no worker has a price */
     const struct cleave_led
         *led; /* all workers of the platform file if some lead others */
     size_t nled;
@@ -127,30 +131,31 @@ enum cleave_status cleave_plan_load(const struct cleave_job *job,
                                     struct cleave_error *err);
 void cleave_schedule_free(struct cleave_schedule *schedule);
 
-/* What matters beside the end: one of these is above 0. */
+/* The limit for a rental: one of the members is above 0. */
 struct cleave_rental_terms {
     double deadline_s; /* the cheapest plan that ends by then     */
-    double budget;     /* the fastest plan that costs so much at most */
+    double budget;     /* the fastest plan within this cost */
 };
 
-/* Which workers to pay for, and what to plan for them. */
+/* The workers to rent, and the plan for them. */
 struct cleave_rental {
     struct cleave_platform
         *platform;           /* those workers, in the order of the job's platform */
-    const uint32_t *workers; /* their numbers there                               */
+    const uint32_t *workers; /* worker numbers in the job's platform */
     const char *policy;
     const struct cleave_setting *settings;
     size_t nsettings;
     double makespan_s, cost;
-    struct cleave_bound
-        bound; /* on the time, for all workers: "budget" if that is why   */
-    double
-        least_cost; /* no schedule that keeps to the deadline, if there is one, is cheaper */
+    /* bound on the time with all workers; named "budget" if the budget decides it */
+    struct cleave_bound bound;
+    /* lower bound on the cost of all schedules within the deadline, if one is given */
+    double least_cost;
 };
 
-/* Look for workers and a plan for the terms. The job has a load, and no trace is written: plan
- * its load on the rental's platform by the rental's policy and settings for that. A job with
- * a policy keeps it. What cannot be is CLEAVE_EINPUT with the best that was found. */
+/* Look for workers and a plan for the terms. The job has a load, and no trace is written;
+ * to get one, plan the load on the rental's platform with the rental's policy and
+ * settings. A policy of the job is kept. If no plan meets the terms, the call fails with
+ * CLEAVE_EINPUT and the best plan found in err. */
 enum cleave_status cleave_rent(const struct cleave_job *job,
                                const struct cleave_rental_terms *terms,
                                struct cleave_rental **out, struct cleave_error *err);
@@ -162,8 +167,8 @@ enum cleave_noise_kind {
     CLEAVE_NOISE_NORMAL, /* max(0.1, normal of mean 1, standard deviation `spread`) */
 };
 
-/* Each transfer and each computation takes its modelled time multiplied by a factor of
- * its own, a function of (seed, run, worker, operation number on that worker). */
+/* Each transfer and each computation takes its modelled time multiplied by a separate
+ * factor, a function of (seed, run, worker, operation number on that worker). */
 struct cleave_noise {
     enum cleave_noise_kind kind;
     double spread;
@@ -173,9 +178,9 @@ struct cleave_noise {
 enum cleave_status cleave_noise_parse(const char *text, struct cleave_noise *out,
                                       struct cleave_error *err);
 
-/* A worker stands still now and then, although not its links. The times from the end of
- * one stall to the next and the lengths of stalls are exponential with these means.
- * every_s 0: it never does. */
+/* Stalls: a worker stops computing from time to time, while its links continue. The times
+ * from the end of one stall to the next and the lengths of stalls are exponential with
+ * these means. every_s 0: it never does. */
 struct cleave_stalls {
     double every_s, length_s;
 };
@@ -191,41 +196,42 @@ enum cleave_cost_kind {
     CLEAVE_COST_PARETO,    /* `spread` is the exponent, above 1                    */
 };
 
-/* Computing a record takes its declared time multiplied by a factor of mean 1 of its own,
- * a function of (seed, run, place in the load): a chunk takes the sum over its records.
- * An item is one record. */
+/* Computing a record takes its declared time multiplied by a separate factor of mean 1, a
+ * function of (seed, run, place in the load): a chunk takes the sum over its records. An
+ * item is one record. */
 struct cleave_cost_law {
     enum cleave_cost_kind kind;
     double spread;
-    double record; /* units of a record; not of items */
+    double record; /* units of a record; not for items */
 };
 
 /* "gamma:0.5", "lognormal:2,100" with records of 100 units, "pareto:1.5". */
 enum cleave_status cleave_cost_law_parse(const char *text, struct cleave_cost_law *out,
                                          struct cleave_error *err);
 
-/* A worker stops computing for ever, although its links work on. */
+/* A worker stops computing for ever, while its links continue. */
 struct cleave_hang {
     uint32_t worker;
     double time_s;
 };
 
-/* What happens in real runs and is not declared. Zero: nothing of it. */
+/* Undeclared effects of real runs. Zero: none. */
 struct cleave_conditions {
-    double answers_s; /* what a worker reports arrives so much later */
+    double answers_s; /* delay of all reports of a worker */
     struct cleave_stalls stalls;
     struct cleave_cost_law costs;
     const struct cleave_hang *hangs; /* borrowed */
     size_t nhangs;
-    double timeout_s; /* a worker is lost so long after it hangs; 0: 10 s */
+    double timeout_s; /* a hanging worker counts as lost after this time; 0: 10 s */
 };
 
 struct cleave_trial {
     uint64_t runs;
     unsigned threads; /* 0: one per usable core */
     struct cleave_noise noise;
-    struct cleave_conditions conditions; /* of loads and items */
-    /* Called now and then from the calling thread with the runs done; may be NULL. */
+    struct cleave_conditions conditions; /* for loads and items */
+    /* Called from time to time from the calling thread with the number of runs done; may
+     * be NULL. */
     void (*progress)(void *context, uint64_t done);
     void *context;
 };

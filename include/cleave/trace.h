@@ -1,10 +1,10 @@
-/* trace.h -- what happened in a run: every event and every order, in order.
+/* trace.h -- record of a run: every event and every order, in sequence.
  * SPDX-License-Identifier: MIT
  *
- * Events carry start and end, so they are the spans of a Gantt chart; orders stand
- * after the event that caused them, so a run can be replayed. On disk a trace is JSON
- * lines: a header, then one object per event or order. The header also has the facts, if
- * there are any. */
+ * Events carry start and end, so they are the spans of a Gantt chart; orders follow the
+ * event that caused them, so a run can be replayed. On disk a trace is JSON lines: a
+ * header, then one object per event or order. The header also has the facts, if they were
+ * set. */
 #ifndef CLEAVE_TRACE_H
 #define CLEAVE_TRACE_H
 #include <stdio.h>
@@ -15,8 +15,8 @@ CLEAVE_BEGIN_C
 
 struct cleave_entry {
     bool is_order;
-    /* Of events in a real run, where only the engine knows what is left, since records
-     * are not divisible: whether that is known, and how many units. Not known: a stream. */
+    /* Events of real runs: the units that are left, which only the engine knows since
+     * records are indivisible. knows_left is false for a stream. */
     bool knows_left;
     double units_left;
     union {
@@ -29,7 +29,7 @@ struct cleave_trace;
 
 enum cleave_status cleave_trace_new(struct cleave_trace **out, struct cleave_error *err);
 void cleave_trace_free(struct cleave_trace *trace);
-/* Forget the entries, keep the memory. */
+/* Remove all entries, keep the memory. */
 void cleave_trace_clear(struct cleave_trace *trace);
 size_t cleave_trace_count(const struct cleave_trace *trace);
 /* Entry `index`: borrowed, valid until the trace changes. */
@@ -39,40 +39,38 @@ enum cleave_status cleave_trace_add(struct cleave_trace *trace,
                                     const struct cleave_entry *entry,
                                     struct cleave_error *err);
 
-/* What a policy was told before the first event: with it and the events it can be asked
- * again. */
+/* The input of a policy before the first event. With it and the events, the policy can be
+ * replayed. */
 struct cleave_policy_input {
-    const struct cleave_setting *settings; /* its parameters, nsettings of them      */
+    /* parameters of the policy, nsettings of them */
+    const struct cleave_setting *settings;
     size_t nsettings;
-    struct cleave_view view; /* as `plan` got it; without workers for a reduction    */
-    bool changing;           /* costs of workers change with time, as forecasts knew */
-    const char
-        *reads;   /* how commands read, as in cleave_job, as forecasts knew; or NULL */
-    double input; /* with `reads`: all units there are, also of a stream           */
+    struct cleave_view view; /* as passed to `plan`; without workers for a reduction */
+    bool changing;           /* forecasts used costs that change with time */
+    const char *reads; /* how commands read in forecasts, as in cleave_job; or NULL */
+    double input;      /* with `reads`: all units, also if the load is a stream */
 };
 
-/* What is known of a run as a whole, beside its events. */
+/* Facts about the whole run, in addition to its events. */
 struct cleave_trace_facts {
-    const char *command; /* a line for the shell that does it again; NULL: not known */
-    const char *engine;  /* what made it happen                                      */
-    const char *noise;   /* what was drawn: "normal:0.2"                             */
+    const char *command; /* shell command line that repeats the run; NULL: unknown */
+    const char *engine;  /* name of the engine */
+    const char *noise;   /* law of the noise: "normal:0.2" */
     const char *picked,
         *why;            /* as in cleave_schedule                                    */
-    const char *version; /* of the library that wrote the trace; set by reading      */
-    const char *policy;  /* its name; set by reading                                 */
-    const struct cleave_policy_input
-        *told;           /* NULL: not known                               */
-    double lifespan_s;   /* above 0: as much was done as ended by then              */
-    double failed, left; /* of a run: units whose commands failed for good, and units
-                            that were not begun when it ended                     */
-    struct cleave_bound
-        bound; /* name NULL: not known; in units with a lifespan         */
+    const char *version; /* version of the library that wrote the trace; set by reading */
+    const char *policy;  /* name of the policy; set by reading */
+    const struct cleave_policy_input *told; /* NULL: unknown */
+    double lifespan_s; /* above 0: the run did as much work as ended by this time */
+    /* real runs: units whose commands failed for good, and units that were not started */
+    double failed, left;
+    struct cleave_bound bound; /* name NULL: unknown; in units with a lifespan */
     const struct cleave_left_out *left_out;
     size_t nleft_out;
 };
 
-/* Add what `facts` has, in place of what was known of the same; it is copied. Clearing a
- * trace leaves the facts. */
+/* Set the facts that `facts` has; they are copied and replace older values. Clearing a
+ * trace keeps the facts. */
 enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
                                          const struct cleave_trace_facts *facts,
                                          struct cleave_error *err);
@@ -89,7 +87,8 @@ enum cleave_status cleave_trace_load(const char *path,
                                      const struct cleave_platform *platform,
                                      struct cleave_trace **out, struct cleave_error *err);
 
-/* The same for a reduction, whose nodes are numbers from 0. Reading tells how many. */
+/* Write or read the trace of a reduction, whose nodes are numbered from 0. Reading sets
+ * *out_nodes to their number. */
 enum cleave_status cleave_trace_save_reduce(const struct cleave_trace *trace,
                                             uint32_t nodes, const char *policy,
                                             FILE *file, struct cleave_error *err);
@@ -97,27 +96,27 @@ enum cleave_status cleave_trace_load_reduce(const char *path, uint32_t *out_node
                                             struct cleave_trace **out,
                                             struct cleave_error *err);
 
-/* Either of them, without a platform: the header says who the workers are. Reads standard
- * input for "-". */
+/* Read a trace of a load or a reduction without a platform: the header names the workers.
+ * Path "-" is standard input. */
 enum cleave_status cleave_trace_load_any(const char *path, struct cleave_trace **out,
                                          struct cleave_error *err);
 
-/* What came of asking a policy again. */
+/* Result of replaying a policy. */
 struct cleave_replayed {
-    bool same;       /* all its orders are those that were recorded                  */
-    uint64_t orders; /* how many were compared and found the same                    */
-    /* Unless all are the same, the first difference: an order that was recorded, one that
-     * the policy gives now, or both. */
-    size_t entry;  /* of the trace, where it should stand                            */
-    double time_s; /* of the event that the order answers                            */
+    bool same;       /* all orders equal the recorded ones */
+    uint64_t orders; /* number of equal orders */
+    /* If `same` is false, the first difference: a recorded order, an order that the
+     * policy gives now, or both. */
+    size_t entry;  /* index in the trace at which the order belongs */
+    double time_s; /* time of the event that caused the order */
     bool has_recorded, has_now;
     struct cleave_order recorded, now;
 };
 
-/* Ask the policy of a trace again, with what it was told then and the events as they were
- * recorded, and compare its orders. `own_policy` is used in place of the one that the
- * trace names, unless it is NULL. A run that was stopped is compared as far as it came.
- * CLEAVE_EINPUT when the trace lacks something, and says what; a difference is no error. */
+/* Replay the policy of a trace with its recorded input and events, and compare its
+ * orders. If `own_policy` is not NULL, it replaces the policy that the trace names. A run
+ * that was stopped is compared up to its end. If the trace lacks something, the call
+ * fails with CLEAVE_EINPUT and err names it; a difference is not an error. */
 enum cleave_status cleave_replay(const struct cleave_trace *trace,
                                  const struct cleave_policy *own_policy,
                                  struct cleave_replayed *out, struct cleave_error *err);
