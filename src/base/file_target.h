@@ -11,7 +11,7 @@ struct cv_file_target {
     char *path;     /* owned: not a link, except one of /proc (see `magic`)         */
     bool exists;    /* `info` is filled                                             */
     bool magic;     /* a link of /proc, which is an open file and not a name        */
-    int descriptor; /* of this process; -1: none                                    */
+    int descriptor; /* descriptor of this process; -1: none */
     struct stat info;
 };
 

@@ -57,7 +57,7 @@ enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_err
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err);
 /* Close the file and remove it if it was not placed. */
 void cv_new_file_drop(struct cv_new_file *file);
-/* Its size in bytes; 0 if it was removed. */
+/* Size of the file in bytes; 0 if it was removed. */
 uint64_t cv_new_file_size(const struct cv_new_file *file);
 
 /* open() for writing that fails for a pipe without a reader. Later writes block as

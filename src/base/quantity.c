@@ -64,8 +64,8 @@ static void write_digits(const char *digits, int count, int point, char *to)
     *to = '\0';
 }
 
-/* Write the number as "%.17g" does, with a full stop. False for numbers below 1e-4 and
- * from 1e17, of which nothing is written. */
+/* Write the number as "%.17g" does, with a full stop. For numbers below 1e-4 and numbers
+ * of at least 1e17 nothing is written and the result is false. */
 static bool write_number(double value, char buffer[CV_NUMBER_SIZE])
 {
     const double size = fabs(value);
@@ -94,7 +94,7 @@ static bool write_number(double value, char buffer[CV_NUMBER_SIZE])
 
 enum {
     DIGITS_MOST = 800,       /* more than any double has */
-    EXPONENT_MOST = 1000000, /* far above that of a double, far below INT_MAX */
+    EXPONENT_MOST = 1000000, /* far above the exponents of double, far below INT_MAX */
 };
 
 struct decimal {

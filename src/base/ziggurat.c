@@ -1,7 +1,8 @@
 /* ziggurat.c -- edges of the layers of the normal and the exponential density.
  * SPDX-License-Identifier: MIT
  *
- * Printed by tools/make-ziggurat, which says how; its test measures the layers again. */
+ * Printed by tools/make-ziggurat, whose head has the method; its test measures the layers
+ * again. */
 #include "base/ziggurat.h"
 
 /* clang-format off */

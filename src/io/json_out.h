@@ -21,7 +21,7 @@ struct cv_json {
     FILE *file;         /* borrowed                                               */
     bool failed;        /* a write failed                                         */
     bool pretty;        /* indented by two spaces a level                         */
-    bool line_next;     /* the next list or object goes on one line               */
+    bool line_next;     /* write the next list or object in one line */
     bool after_key;     /* a key was written, its value not yet                   */
     unsigned depth;     /* open objects and lists                                 */
     unsigned line_from; /* depth from which all is on one line; 0: none          */

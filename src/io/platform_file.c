@@ -56,8 +56,8 @@ struct field { /* NOLINT(clang-analyzer-optin.performance.Padding): as it is rea
     enum kind kind;
     size_t offset; /* into struct entry */
     bool required, positive;
-    enum cv_quantity quantity; /* of a NUMBER       */
-    uint32_t most;             /* of a WHOLE number */
+    enum cv_quantity quantity; /* for kind NUMBER */
+    uint32_t most;             /* for kind WHOLE */
 };
 
 #define AT(member) offsetof(struct entry, member)

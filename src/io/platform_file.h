@@ -11,7 +11,7 @@
 
 /* How the workers of one group of a platform file are reached in a real run. */
 struct cv_host_fields {
-    const char *name;          /* of the group                                */
+    const char *name;          /* name of the group */
     const char *ssh, *command; /* NULL: not given                             */
     uint32_t slots;            /* 0: not given                                */
     uint32_t gpus;             /* slots with a GPU each; only without `slots` */

@@ -21,15 +21,15 @@ enum cv_node {
     CV_NODE_SCALAR,
     CV_NODE_LIST,
     CV_NODE_MAP,
-    CV_NODE_END,  /* of a list or mapping */
+    CV_NODE_END,  /* end of a list or mapping */
     CV_NODE_NONE, /* no document */
 };
 
 struct cv_token {
     enum cv_node node;
-    const char
-        *text; /* of a scalar; borrowed until the next token; has a 0 at its end and
-                       * maybe inside */
+    /* text of a scalar; borrowed until the next token; ends with a 0 byte, and may
+     * contain others */
+    const char *text;
     size_t length;
     bool plain; /* scalar without quotes */
     unsigned line, column;
@@ -43,7 +43,7 @@ struct cv_reading {
     const char *bytes;        /* borrowed                              */
     size_t length;
     yaml_parser_t parser;
-    yaml_event_t event; /* of the last token */
+    yaml_event_t event; /* the last token */
 };
 
 enum cleave_status cv_read_next(struct cv_reading *reading, struct cv_token *out);

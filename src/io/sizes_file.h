@@ -18,10 +18,10 @@ enum cleave_status cv_sizes_read(const char *path, uint64_t column,
                                  struct cv_arena *arena, struct cv_sizes *out,
                                  struct cleave_error *err);
 
-/* The run times of a job log as GNU parallel and cleave write it, by job number: for each job
- * that of its last success, or of its last line. If the host is a worker of the platform,
- * its compute latency is subtracted and its speed turns the rest into units; else a second is
- * a unit. Commands are the names. */
+/* The run times of a job log as GNU parallel and cleave write it, by job number: for each
+ * job the time of its last success, or of its last line if it never succeeded. If the
+ * host is a worker of the platform, its compute latency is subtracted and its speed turns
+ * the rest into units; else a second is a unit. Commands are the names. */
 enum cleave_status cv_sizes_read_log(const char *path,
                                      const struct cleave_platform *platform,
                                      struct cv_arena *arena, struct cv_sizes *out,

@@ -350,7 +350,7 @@ enum action { POP, END_LINK, START_LINK, END_AT_ONCE, PUSH };
 struct change {
     double time_s;
     enum action action;
-    size_t order; /* of the span, for equal time and action */
+    size_t order; /* number of the span, for equal time and action */
     char type;    /* P, L, C; A, B, D for links             */
     const char *value;
     uint32_t place; /* 0: the master; else worker + 1 */
@@ -394,8 +394,9 @@ static void add_link(struct changes *changes, const struct cv_span *span, size_t
 static void add_span(struct changes *changes, const struct cv_span *span, size_t order)
 {
     static const struct {
-        const char *port, *worker; /* values of states, of the port only if not NULL */
-        char arrow;                /* 0: the state is one of the processor           */
+        /* values of states; port: NULL if the port has no state */
+        const char *port, *worker;
+        char arrow; /* 0: the state is one of the processor           */
     } shown[] = {
         [CV_SPAN_SEND] = { "ps", "ls", 'A' },     [CV_SPAN_RETURN] = { "pr", "lr", 'B' },
         [CV_SPAN_TRANSFER] = { NULL, "lt", 'D' }, [CV_SPAN_COMPUTE] = { NULL, "cc", 0 },

@@ -1,8 +1,8 @@
 /* trace_export.h -- traces in the formats of other viewers. SPDX-License-Identifier: MIT
  *
- * The end of the file name selects the format: .chrome.json or .perfetto.json is that of
- * Chrome, for Perfetto; .paje is Paje, for ViTE; any other name is our own format, the only
- * one that can be read back. */
+ * The end of the file name selects the format: .chrome.json or .perfetto.json selects the
+ * Chrome format, for Perfetto; .paje selects Paje, for ViTE; any other name selects our
+ * own format, which alone can be read back. */
 #ifndef CV_TRACE_EXPORT_H
 #define CV_TRACE_EXPORT_H
 #include <cleave/trace.h>
@@ -11,7 +11,7 @@
 struct cv_trace_context {
     const struct cleave_trace *trace;
     const struct cleave_platform *platform; /* NULL for a reduction */
-    uint32_t nodes;                         /* of a reduction       */
+    uint32_t nodes;                         /* nodes of a reduction */
     const char *policy;
     double load; /* units */
 };

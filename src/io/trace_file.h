@@ -21,7 +21,7 @@ struct cv_trace_lines {
     bool events_only;                       /* orders are checked and dropped      */
     enum cleave_task task;                  /* set by the header                   */
     enum cleave_port port;                  /* set by the header                   */
-    const struct cv_trace_name *names;      /* borrowed: of the workers, sorted    */
+    const struct cv_trace_name *names;      /* borrowed: names of the workers, sorted */
     uint32_t nworkers;                      /* or nodes                            */
 };
 
@@ -72,11 +72,12 @@ struct cv_trace_file {
     struct cv_arena arena;      /* texts of the header                            */
 };
 
-/* What a trace must be of, and how much of it is read. */
+/* The kind of trace that is expected, and the amount that is read. */
 struct cv_trace_wanted {
-    const struct cleave_platform *platform; /* of a load on it; NULL: of a reduction    */
-    bool any;                               /* of a load or of a reduction              */
-    bool events_only;                       /* without orders, to save memory           */
+    /* the trace has a load on this platform; NULL: it has a reduction */
+    const struct cleave_platform *platform;
+    bool any;         /* both kinds are accepted */
+    bool events_only; /* without orders, to save memory           */
 };
 
 /* Read the file at `path`, "-" for standard input. cv_trace_file_done releases it, also

@@ -823,7 +823,7 @@ static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *
 }
 
 /* Make the sorted list by which workers are found; no two names may be equal. Without
- * names they are those of the platform. */
+ * names, the workers have the names of the platform. */
 static enum cleave_status sort_names(struct cv_trace_lines *lines, const char **given,
                                      struct cv_trace_header *out)
 {
@@ -850,7 +850,7 @@ static enum cleave_status sort_names(struct cv_trace_lines *lines, const char **
     return CLEAVE_OK;
 }
 
-/* The names of the workers, which must be those of the platform. */
+/* Read the names of the workers, which must equal the names of the platform. */
 static enum cleave_status match_workers(struct cv_trace_lines *lines,
                                         struct cv_trace_header *out)
 {

@@ -16,7 +16,7 @@
 
 struct cv_worker_class {
     double start_s, pace_s;     /* busy time per item and per unit */
-    double link_s, link_pace_s; /* of sending                                          */
+    double link_s, link_pace_s; /* costs of sending */
     double count;               /* workers                                             */
     double max;                 /* units of its largest item */
 };
@@ -50,8 +50,8 @@ struct line {
 struct work {
     const struct cv_item_prices *in;
     uint32_t rows;
-    double *inverse;        /* rows x rows: of the basis                              */
-    double *value, *gain;   /* by row: of its basic column                            */
+    double *inverse;        /* rows x rows: inverse of the basis */
+    double *value, *gain;   /* by row: value and gain of its basic column */
     double *price;          /* by row                                                 */
     double *column, *moved; /* loads of an assignment; the same in terms of the basis */
     struct line *lines;     /* allowed lines; their lower envelope */
@@ -320,7 +320,7 @@ enum { HALVINGS = 12 };
 
 struct known {
     const struct cv_item_query *query;
-    double *sizes, *sums; /* ascending; of the k smallest                             */
+    double *sizes, *sums; /* sizes: ascending; sums: of the k smallest sizes */
     double *speeds;       /* descending                                               */
     struct cv_worker_class *classes, *rows;
     uint32_t nclasses;

@@ -77,7 +77,7 @@ struct key {
 };
 
 struct cv_tail_workspace {
-    struct cv_ready_job job; /* its ready times are those below */
+    struct cv_ready_job job; /* job.ready_s is `ready_s` below */
     struct cv_ready_steps steps;
     struct cv_arena scratch;
     struct cv_ready_planner *planner;
@@ -367,7 +367,7 @@ struct trial {
     uint32_t n;
     double *none; /* tails of 0            */
     double *sizes, *weights;
-    double rate; /* of cv_joint_entropy; 0: it knows no bound */
+    double rate; /* rate of cv_joint_entropy; 0: that has no bound */
     struct cv_tail_tree tree;
     struct cv_tail_workspace *room;
 };
@@ -739,8 +739,8 @@ static void take_one(struct trial *trial)
     }
 }
 
-/* The best plan that is found from all workers, from those of the load planned alone, and
- * from one worker. */
+/* The best plan that is found from three starts: all workers, the workers of the load
+ * planned alone, and one worker. */
 static bool best_plan(struct trial *trial, struct cv_arena *arena,
                       struct cv_joint_plan *out)
 {
@@ -826,7 +826,8 @@ double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, u
     return isinf(rate) ? end_s : end_s + sum / rate;
 }
 
-/* For the bound: of some worker, what a unit of its weight costs, and most of the weight. */
+/* For the bound: the cost of a unit of the weight of some worker, and the largest part of
+ * that weight. */
 struct dose {
     double cost, most;
     uint32_t number;
@@ -935,8 +936,8 @@ static double tree_bound(const struct bound_room *room, double growth)
     return low;
 }
 
-/* Tails of n workers, two or more, from the shortest on: no tree has shorter ones. A
- * node ends with a transfer and a combination, or with its own partial early. */
+/* Tails of n workers, two or more, in ascending order: no tree has shorter tails. A node
+ * ends with a transfer and a combination, or with its own partial early. */
 static void tree_tails(const struct cv_joint_job *job, uint32_t n, double *tails)
 {
     const bool early = job->costs.model == CLEAVE_READY_EARLY;

@@ -55,7 +55,7 @@ double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint3
 struct cv_joint_job {
     struct cv_joint_load load;
     uint32_t nworkers;
-    const uint32_t *order; /* of sending: all workers; borrowed                       */
+    const uint32_t *order; /* order of sending, with all workers; borrowed */
     struct cv_tail_costs costs;
     bool at_master;   /* the partials are combined there                          */
     uint32_t folders; /* how many the master combines at a time; 0: one */

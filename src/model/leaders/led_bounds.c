@@ -1,10 +1,10 @@
 /* led_bounds.c -- the most that a tree of leaders can do. SPDX-License-Identifier: MIT
  *
- * Within tau of its arrival a unit can reach any worker of a subtree. A leader does itself
- * at most speed (tau - compute latency)+. A child gets at most bandwidth (tau - latency -
- * start)+ and does at most what its subtree does in tau - latency; all children together
- * use the port for tau - min(latency + start) at most, so the widest links are filled
- * first. docs/theory/trees.md has the proof. O(nodes) for each tau. */
+ * Within tau of its arrival a unit can reach any worker of a subtree. A leader does
+ * itself at most speed (tau - compute latency)+. A child gets at most bandwidth (tau -
+ * latency - start)+ and does at most the work that its subtree does in tau - latency; all
+ * children together use the port for tau - min(latency + start) at most, so the widest
+ * links are filled first. docs/theory/trees.md has the proof. O(nodes) for each tau. */
 #include "model/leaders/led_tree.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 /* Units of the subtree within tau of their arrival at its head. */
 static double most(const struct cv_led_tree *tree, uint32_t v, double tau);
 
-/* Of `count` children like this one, whose port has `room` seconds left. */
+/* The most units of `count` equal children if the port has `room` seconds left. */
 static double most_of_children(const struct cv_led_tree *tree, uint32_t v, double count,
                                double tau, double *room)
 {

@@ -6,10 +6,10 @@
  *
  *     max(arrival + start, free) + y / rate = tau
  *
- * from the child, whose costs are exact if it leads no others, and those of the worker
- * that is never slower than its subtree otherwise. The sum of the parts grows with tau
- * except where a child begins to take part. Newton's method in a bracket finds tau, and the
- * parts are scaled to the piece. */
+ * from the child, whose costs are exact if it leads no workers; otherwise they are the
+ * costs of a worker that is never slower than the subtree. The sum of the parts grows
+ * with tau except where a child begins to take part. Newton's method in a bracket finds
+ * tau, and the parts are scaled to the piece. */
 #include "model/leaders/led_tree.h"
 
 #include <math.h>
@@ -65,8 +65,8 @@ struct piece {
     double scale;
 };
 
-/* First state of the children of a group: those of the groups before it in children[0]
- * come first. */
+/* First state of the children of a group: the states of the groups before it in
+ * children[0] come first. */
 static struct cv_led_state *states_of(const struct piece *piece, uint32_t group)
 {
     struct cv_led_state *at = piece->state + 1;
@@ -106,7 +106,7 @@ static double fill(const struct piece *piece, int order, double end_s, double *o
         const double link_s = 1 / child->costs.bandwidth_ups;
         const double share = 1 / (link_s + 1 / child->rate_ups);
         const double fixed_s = child->costs.latency_s + child->start_s;
-        /* What a leader does at its start is hidden by its piece before. */
+        /* The start-up of a leader is hidden by its previous piece. */
         const double again_s = child->nchildren > 0 ? 0 : child->start_s;
         struct cv_led_state *state = states_of(piece, group);
 

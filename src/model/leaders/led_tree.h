@@ -1,31 +1,31 @@
-/* led_tree.h -- pieces in a tree of leaders, and what no schedule of the tree can beat.
+/* led_tree.h -- pieces in a tree of leaders, and a bound for all schedules of the tree.
  * SPDX-License-Identifier: MIT
  *
  * A leader cuts each piece when it has arrived: each part is computed by one child, or by
- * the leader itself, and all parts would end at the same time. It takes into account what
- * its port and its children still have to do, so that the parts of a piece are sent while
- * the piece before is computed. A child that cannot end by then gets nothing. Of the orders
- * of the tree the one with the earliest end is used. Pieces are reported in order. */
+ * the leader itself, and all parts would end at the same time. It takes into account the
+ * pending work of its port and its children, so that the parts of a piece are sent while
+ * the piece before is computed. A child that cannot end by then gets nothing. The leader
+ * uses the order of the tree that ends earliest. Pieces are reported in order. */
 #ifndef CV_LED_TREE_H
 #define CV_LED_TREE_H
 #include "model/platform/leaders.h"
 
 /* A worker or leader: times at which it and its links have nothing left to do. */
 struct cv_led_state {
-    double port_s; /* of messages to its children */
-    double link_s; /* of the link from its leader, for port multi */
-    double own_s;  /* of the computations that it does itself */
-    double end_s;  /* of all in its subtree */
+    double port_s; /* port for messages to its children */
+    double link_s; /* link from its leader, for port multi */
+    double own_s;  /* its own computations */
+    double end_s;  /* end of its whole subtree */
 };
 
 /* Steps (base/step_budget.h) of a visit to a child. */
 enum { CV_LED_STEPS = 8 };
 
-/* The simulation of a tree. The subtree of a node has `places` states: its head, then
- * those of its children by node in children[0] and, for each, by number. */
+/* The simulation of a tree. The subtree of a node has `places` states: its head, then the
+ * states of its children by node in children[0] and, for each, by number. */
 struct cv_led_run {
     const struct cv_led_tree *tree;
-    struct cv_led_state *states; /* of all workers of the platform */
+    struct cv_led_state *states; /* one per worker of the platform */
     uint64_t *first;             /* worker -> its first state */
     uint64_t nstates;
     double *units; /* owned: per node: units computed so far; NULL: not counted */
@@ -49,14 +49,14 @@ static inline bool cv_led_leads(const struct cv_led_tree *tree, uint32_t worker)
     return tree->nodes[tree->top[worker]].nchildren > 0;
 }
 
-/* `units` arrive at a worker of the platform at `now_s`, not before those of its piece
- * before. All durations are `factor` times as long as declared, which the leaders do not
- * know. Returns when all of them, and all before them, are computed. */
+/* `units` arrive at a worker of the platform at `now_s`, not before the units of its
+ * previous piece. All durations are `factor` times as long as declared, which the leaders
+ * do not know. Returns when all of them, and all before them, are computed. */
 double cv_led_take(struct cv_led_run *run, uint32_t worker, double now_s, double units,
                    double factor);
 
 /* Called for each part of a piece in the order in which parts are sent: `node` and
- * `state` are those of the child, or of the leader itself, which comes first. */
+ * `state` belong to the child, or to the leader itself, which comes first. */
 typedef void cv_led_part(void *context, uint32_t node, struct cv_led_state *state,
                          double units);
 /* Cut a piece of more than 0 units that has arrived at a leader; states do not change. */

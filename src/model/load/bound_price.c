@@ -67,7 +67,7 @@ struct search {
     double edge[EDGES], sum[EDGES];            /* and price x time up to it          */
     double lowest[EDGES];                      /* price just before edge[k + 1]      */
     uint32_t lowest_piece[EDGES];
-    double left[EDGES], right[EDGES]; /* earned from a chunk there on       */
+    double left[EDGES], right[EDGES]; /* earned by a chunk there and all later ones */
     double best[EDGES];               /* the better that arrives at edge[q] */
 };
 

@@ -50,7 +50,7 @@ static const double size_noise = 1e-9;
 
 /* Sums over the chunks counted so far, from the end. */
 struct sums {
-    double slope, offset; /* of g_i in g_0                 */
+    double slope, offset; /* g_i = slope g_0 + offset */
     double min;           /* least g_0 with all g_i >= 0 */
 };
 

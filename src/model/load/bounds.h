@@ -22,9 +22,9 @@ size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers,
                  enum cleave_port port, double load, struct cv_arena *scratch,
                  struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);
 
-/* The least makespan of `nworkers` workers like *worker on one port. *out_exact tells
- * whether some schedule reaches it; without latencies none does, and with tiny ones the
- * search ends before it is sure. Negative when memory is short. */
+/* The least makespan of `nworkers` workers like *worker on one port. *out_exact: some
+ * schedule reaches it; without latencies none does, and with tiny ones the search ends
+ * before it is sure. Negative when memory is short. */
 double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, double load,
                       struct cv_arena *scratch, bool *out_exact);
 

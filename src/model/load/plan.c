@@ -256,7 +256,7 @@ struct program {
     const struct cv_plan *plan;
     uint32_t n, nused; /* chunks, workers that have some                   */
     uint32_t *slot;    /* worker -> its number among those; UINT32_MAX: none */
-    uint32_t *first;   /* of each such worker: its first chunk             */
+    uint32_t *first;   /* first chunk of each such worker */
     double *rows, *fixed_s;
     double *saved; /* money that a unit of each column saves           */
     double due;    /* money for nothing: all latencies                 */

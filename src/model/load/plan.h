@@ -71,8 +71,8 @@ bool cv_vertex_room_init(struct cv_vertex_workspace *room, struct cv_arena *aren
                          size_t chunks, uint32_t nworkers);
 
 /* Fill units[0..n-1] for the order seq[0..n-1]; returns the makespan (exact when no size
- * is negative). *out_feasible tells whether all sizes are >= 0. Sizes too large for a
- * double give INFINITY, not feasible, and zeros. */
+ * is negative). *out_feasible: all sizes are >= 0. Sizes too large for a double give
+ * INFINITY, not feasible, and zeros. */
 double cv_vertex_solve(const struct cleave_worker *workers, double load,
                        const uint32_t *seq, size_t n, struct cv_vertex_workspace *room,
                        double *units, bool *out_feasible);
@@ -95,7 +95,8 @@ bool cv_water_fill(struct cv_water_fill_workspace *room, const double *ready_s,
                    const double *overhead_s, const double *speed_ups, uint32_t n,
                    double load, double *out_share, double *out_end);
 
-/* Chunks without results, in the order sent; `costs` are those of workers per second. */
+/* Chunks without results, in the order sent; `costs` are prices of the workers per
+ * second. */
 struct cv_min_cost_plan {
     const struct cleave_worker *workers;
     const double *costs;

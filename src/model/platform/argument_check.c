@@ -1,4 +1,5 @@
-/* argument_check.c -- what callers of plans and simulations pass. SPDX-License-Identifier: MIT */
+/* argument_check.c -- checks of the arguments of plans and simulations.
+ * SPDX-License-Identifier: MIT */
 #include "model/platform/argument_check.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* argument_check.h -- what callers of plans and simulations pass. SPDX-License-Identifier: MIT
+/* argument_check.h -- checks of the arguments of plans and simulations.
+ * SPDX-License-Identifier: MIT
  *
  * Failures are CLEAVE_EINPUT, and err->field names the member. Contents of strings, and rules between
  * members, are checked where they are used. */

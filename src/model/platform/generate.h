@@ -57,8 +57,8 @@ enum cleave_status cv_literature_profiles(double drop, double until_s,
                                           struct cv_group out[CV_PUBLISHED_PROFILES],
                                           struct cleave_error *err);
 
-/* This many workers w0, w1, .. of all kinds in turn, each ten of them with the next profile. On
- * success *out is owned by the caller (cleave_platform_free). */
+/* Make this many workers w0, w1, ..., of all kinds in turn; the profile changes after
+ * every ten workers. On success *out is owned by the caller (cleave_platform_free). */
 enum cleave_status cv_literature_platform(uint32_t nworkers, enum cleave_port port,
                                           double drop, double until_s,
                                           struct cleave_platform **out,

@@ -74,7 +74,7 @@ double cv_noise_factor(const struct cv_noise *noise, enum cv_activity activity,
 
 /* --- costs of records ----------------------------------------------------------------- */
 
-/* Each kind of random numbers has a seed of its own. */
+/* Each kind of random numbers has a separate seed. */
 enum { RECORD_PURPOSE = 8, STALL_PURPOSE };
 
 static const struct {

@@ -40,7 +40,7 @@ double cv_noise_factor(const struct cv_noise *noise, enum cv_activity activity,
 struct cv_record_law {
     enum cleave_cost_kind kind;
     struct cv_gamma gamma;
-    double scale, power; /* of the normal in the exponent, or of the uniform */
+    double scale, power; /* parameters of the normal in the exponent, or of the uniform */
     uint64_t seed;
     uint32_t run;
 };
@@ -50,7 +50,7 @@ void cv_record_law_begin(struct cv_record_law *law,
                          uint32_t run);
 double cv_record_factor(const struct cv_record_law *law, uint64_t record);
 
-/* The times when a worker stands still: the next one is [from_s, to_s). */
+/* The stalls of a worker: the next one is [from_s, to_s). */
 struct cv_standstill {
     struct cv_random random;
     struct cleave_stalls law;

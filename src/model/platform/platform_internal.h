@@ -20,7 +20,7 @@ struct cv_worker_field {
     const char *name; /* as platform files spell it                                   */
     const char *like; /* costs of returns: the field that this one equals if it is not
                          given, or if that field is swept; NULL: 0 if not given       */
-    size_t offset;    /* of a double in struct cleave_worker                          */
+    size_t offset;    /* offset of a double in struct cleave_worker */
     enum cv_quantity quantity;
     unsigned listed; /* place, from 1, in the list of fields to sweep; 0: not there   */
     bool required;   /* in a platform file                                            */
@@ -63,7 +63,7 @@ struct cv_group {
     uint32_t first, count;
     const struct cleave_step *steps; /* NULL: constant                        */
     double memory; /* units of the largest chunk that one can take; 0: any */
-    double cost;   /* of one, per second                                     */
+    double cost;   /* price of one worker per second */
     uint32_t nsteps;
     double led; /* workers that each of them leads: leaders.h */
 };

@@ -68,7 +68,7 @@ struct pair {
 struct pairs {
     struct pair *at; /* in the arena */
     uint32_t count, best;
-    double done_s; /* of the best */
+    double done_s; /* end of the best */
 };
 
 struct table {
@@ -176,7 +176,7 @@ static bool ordered_late(const struct cv_ready_job *job, struct cv_arena *arena,
     return ok;
 }
 
-/* Of an interval: the least time, where it is cut, and which side receives. */
+/* The plan of an interval: the least time, the cut, and the side that receives. */
 struct best {
     double done_s;
     uint32_t cut; /* the last node of the left part */

@@ -149,7 +149,7 @@ struct cv_ready_late;
 
 struct cv_ready_planner {
     uint32_t *order;  /* nodes by decreasing ready time                 */
-    double *sorted;   /* their times; then room for as many numbers     */
+    double *sorted;   /* times of the nodes, followed by space for as many numbers */
     uint32_t *spare;  /* room for sorting them */
     uint32_t *second; /* another tree */
     uint32_t *above;  /* per chain: the one it was born from            */
@@ -573,8 +573,8 @@ static double root_needs(const struct cv_ready_job *job,
                                             : steps->b + k * steps->a;
 }
 
-/* The first slot, or, for a given root, all that it can receive at. False if it cannot
- * hold the result in time. */
+/* The first slot, or, for a given root, all slots at which it can receive. False if it
+ * cannot hold the result in time. */
 static bool tree_begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                        const struct cv_ready_steps *steps, uint32_t root, double time_s)
 {

@@ -200,8 +200,8 @@ enum cleave_status cv_markov_transfers(uint32_t n, double lambda_d, struct cv_ma
 }
 
 /* From a state that lasts 1 / rate on average and leads to `sent` with probability p and
- * to `reduced` otherwise. The variance is that of the stay, plus the mean of those that
- * follow, plus that of the means that follow. */
+ * to `reduced` otherwise. The variance is the sum of the variance of the stay, the mean
+ * of the variances of the next states, and the variance of their means. */
 static struct cv_markov step(double rate, double p, struct cv_markov sent,
                              struct cv_markov reduced)
 {

@@ -15,9 +15,9 @@
 double cv_reduce_lower(uint64_t n, double d, double c);
 double cv_reduce_upper(uint64_t n, double d, double c);
 
-/* Of the greedy tree with at most k >= 1 transfers at a time, or k reducers. First
- * l = ceil(log2 k) rounds of d + c make 2^l nodes, from then on k more per round:
- * (l + ceil((n - 2^l) / k)) (d + c). A k above n / 2 is of no more use than n / 2. */
+/* Time of the greedy tree with at most k >= 1 transfers at a time, or k reducers. First l
+ * = ceil(log2 k) rounds of d + c make 2^l nodes, from then on k more per round: (l +
+ * ceil((n - 2^l) / k)) (d + c). A k above n / 2 has the effect of n / 2. */
 double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k);
 
 /* The proved property of a policy: nothing, that its tree is optimal for equal costs, the
@@ -34,7 +34,7 @@ enum cv_reduce_method {
 };
 
 /* The time within which the ordered dynamic algorithm ends, transfers costing at most
- * `most_transfer`: (floor(log_1.5(n - 1)) + 1) (D + c). Of v values no two neighbours
+ * `most_transfer`: (floor(log_1.5(n - 1)) + 1) (D + c). Among v values no two neighbours
  * stay idle, so at least (v - 1) / 3 transfers run; they end within D + c, and v - 1
  * falls to two thirds. 0 for n = 1. */
 double cv_reduce_ordered_upper(uint32_t n, double most_transfer, double c);
@@ -46,7 +46,8 @@ struct cv_reduce_guarantee {
     double ratio;
     const char *formula; /* static */
     const char *when;    /* static: "c = 0", "c = d" or "any c"                      */
-    unsigned theorem;    /* of the report on non-clairvoyant reductions, or 0: ours  */
+    /* number of the theorem in the report on non-clairvoyant reductions; 0: our own */
+    unsigned theorem;
 };
 
 /* The best guarantee that holds for n nodes, transfers from `least_transfer` to
@@ -70,11 +71,11 @@ struct cv_markov {
 enum cleave_status cv_markov_transfers(uint32_t n, double lambda_d, struct cv_markov *out,
                                        struct cleave_error *err);
 
-/* Both cost. A state is v values left and y running reductions; whether the slot is
- * taken is the parity of v - y, and (v - y) / 2 transfers are running. A transfer's end
- * leads to (v - 1, y + 1), a reduction's to (v, y - 1). Mean and variance of every state
- * follow from those of the two it leads to. O(n^2) time, O(n) memory. lambda_c INFINITY:
- * as above. */
+/* Both cost. A state is v values left and y running reductions; whether the slot is taken
+ * is the parity of v - y, and (v - y) / 2 transfers are running. A transfer's end leads
+ * to (v - 1, y + 1), a reduction's to (v, y - 1). Mean and variance of every state follow
+ * from mean and variance of its two successors. O(n^2) time, O(n) memory. lambda_c
+ * INFINITY: as above. */
 enum cleave_status cv_markov_both(uint32_t n, double lambda_d, double lambda_c,
                                   struct cv_markov *out, struct cleave_error *err);
 

@@ -149,7 +149,7 @@ static const struct form {
     const char *name;  /* the text before the colon */
     const char *usage; /* the whole, for messages   */
     enum cv_distribution_kind kind;
-    double cv; /* of a gamma law without that field */
+    double cv; /* for a gamma law without that field */
 } forms[] = {
     { "gamma", "gamma:MEAN,CV", CV_LAW_GAMMA, 0 },
     { "exp", "exp:MEAN", CV_LAW_GAMMA, 1 },

@@ -72,7 +72,7 @@ struct cv_reduce_costs {
     const struct cleave_costs *exact; /* borrowed; NULL: laws        */
     struct cv_distribution transfer, compute;
     enum cleave_compute_model model;
-    uint64_t transfer_seed, compute_seed; /* of a seed: cv_reduce_costs_seed */
+    uint64_t transfer_seed, compute_seed; /* derived from a seed: cv_reduce_costs_seed */
     /* When partials become ready: known times, or a law, if there are such times. */
     bool has_ready;
     const double *ready_s;      /* borrowed; NULL: the law */

@@ -35,7 +35,7 @@ struct cv_tree_costs {
     double compute_s;              /* c                                                */
     const double *compute;         /* borrowed: c per node, or NULL: compute_s for all */
     const double *ready_s;         /* borrowed: when nodes have their partials; NULL: 0 */
-    enum cleave_ready_model model; /* of nodes with ready times                 */
+    enum cleave_ready_model model; /* for nodes with ready times */
     const uint32_t *turn;          /* borrowed: of senders at their receiver, from 0;
                              NULL: first come, first served */
 };
@@ -57,10 +57,10 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
                                const struct cv_tree_costs *costs, struct cv_arena *arena,
                                struct cv_tree_run *out, struct cleave_error *err);
 
-/* Where each node's own element must stand among the inputs for an operation that does
+/* The position of each node's own element among the inputs, for an operation that does
  * not commute: a node's element first, then the blocks of its senders in the order of
- * reception, so that every reduction appends the interval next to its own. O(n).
- * *out is an array of n, owned by the arena. */
+ * reception, so that every reduction appends the interval next to its own. O(n). *out is
+ * an array of n, owned by the arena. */
 enum cleave_status cv_tree_layout(const struct cv_tree_run *run, struct cv_arena *arena,
                                   uint32_t **out, struct cleave_error *err);
 
@@ -96,7 +96,7 @@ int cv_strategy_order(enum cv_strategy which, uint64_t n);
 void cv_strategy_tree(enum cv_strategy which, enum cv_ties ties, uint32_t n,
                       uint32_t *parent);
 
-/* The time that tree takes with the given costs; never more than that of the full tree
+/* The time of that tree with the given costs; never more than the time of the full tree
  * that holds n nodes. O(n). The arena is for scratch. */
 enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
                                       uint32_t n, double d, double c,

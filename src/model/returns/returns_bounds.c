@@ -1,9 +1,9 @@
 /* returns_bounds.c -- upper bounds on the work of schedules with results.
  * SPDX-License-Identifier: MIT
  *
- * Every bound is that of a simpler instance: one ratio of return to send cost, at most
- * 1, no fixed costs, workers by nondecreasing link time. In it, with h_k the most link
- * time that any schedule can spend on the k fastest links, a polymatroid gives the
+ * Every bound is the bound of a simpler instance: one ratio of return to send cost, at
+ * most 1, no fixed costs, workers by nondecreasing link time. In it, with h_k the most
+ * link time that any schedule can spend on the k fastest links, a polymatroid gives the
  * prefix bound: sum over k of (h_k - h_(k-1)) / link_k. */
 #include "model/returns/returns_bounds.h"
 
@@ -31,7 +31,7 @@ static const double gap_wanted = 2e-10; /* relative                             
 static const double to_the_wall = 0.99; /* part of the way to where a variable is 0     */
 static const double step_least = 1e-9;
 static const double step_blocked = 3e-3; /* at most this far: step to the middle */
-static const double miss_weight = 10;    /* of rows not met */
+static const double miss_weight = 10;    /* weight of violated rows */
 
 /* A constraint in slack form: its slack, its multiplier, and their changes. */
 struct pair {
@@ -51,7 +51,7 @@ struct plan {
 struct stage {
     double gain, weight, cap;
     double p, sum, squares;    /* p_k, P_k, Q_k                                     */
-    double prices;             /* of quadratic rows k, k + 1, ...: weighs p_k^2     */
+    double prices;             /* prices of quadratic rows k, k + 1, ...: weighs p_k^2 */
     double steep;              /* derivative of row k by P_k                        */
     double off, off_cap;       /* errors of the rows: row + slack */
     double off_dual;           /* derivative of the Lagrangian by p_k               */
@@ -95,7 +95,7 @@ static double fill_gains(struct solver *solver, const struct cv_convex *convex)
 }
 
 /* p_k = c / weight_k meets all quadratic rows if c (1 + pair sum 1 / weight) <= 1. Half
- * of that, or of what the caps allow, is well inside. */
+ * of the smaller of that and the caps is well inside. */
 static void begin(struct solver *solver)
 {
     const double first = 1.0 / (3.0 * solver->n); /* slack x price; the sum of all is 1 */
@@ -437,7 +437,7 @@ struct linear {
     uint32_t n;
     double lifespan_s; /* left for all rows                                          */
     double port_s;     /* left for a single port; INFINITY when there is none        */
-    bool spread;       /* fixed costs are part of the others                         */
+    bool spread;       /* the other costs include the fixed costs */
 };
 
 /* A worker of the simpler instance: seconds per unit. */
@@ -450,7 +450,7 @@ struct simple {
     uint32_t n;
     double ratio; /* a return takes ratio x link_s, 0 <= ratio <= 1                  */
     double lifespan_s;
-    double max; /* of all link times together, as a part of the lifespan            */
+    double max; /* limit for the sum of all link times, as a fraction of the lifespan */
 };
 
 struct prefix {
@@ -660,7 +660,7 @@ static double bound_linear(const struct linear *linear, enum strength strength,
             simple.max = INFINITY;
         bound = fmin(bound, prefix_bound(&simple));
         if (strength == CONVEX) {
-            struct cv_arena room; /* of one ratio */
+            struct cv_arena room; /* scratch for one ratio */
             double convex;
 
             cv_arena_init(&room);

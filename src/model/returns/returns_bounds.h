@@ -44,8 +44,8 @@ bool cv_returns_ratios(const struct cv_returns *returns, struct cv_arena *scratc
 /* All values are positive and finite. */
 struct cv_convex_worker {
     double gain;   /* work per second of its message: does not increase  */
-    double weight; /* of its square                                      */
-    double cap;    /* of the sum up to it: does not decrease             */
+    double weight; /* factor of its square */
+    double cap;    /* limit for the sum up to it; does not decrease */
 };
 
 struct cv_convex {

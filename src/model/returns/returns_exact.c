@@ -51,7 +51,7 @@ struct sums {
 struct exact {
     const struct cv_returns *returns;
     double lifespan_s;
-    double values[VALUES]; /* of the port, for bounds */
+    double values[VALUES]; /* values of the port, for bounds */
     uint32_t nvalues, n;
     struct cv_trip trips[MOST]; /* in the order in which workers come in */
     uint32_t worker[MOST];      /* numbers */
@@ -77,8 +77,9 @@ struct exact {
  * y d + mu (L - fixed costs on the port). The prices of the tight system with the negative
  * ones set to zero qualify, since A has no negative entries. With two ports mu = 0.
  *
- * With workers A in given orders and others still to insert, a schedule is one of A and one of
- * the others: the bound for A plus the most that the others could do alone bounds both. */
+ * With workers A in given orders and others still to insert, a schedule consists of a
+ * schedule of A and a schedule of the workers still to insert: the bound for A plus the
+ * most that the latter could do alone bounds both. */
 
 /* Solve the orders of a level from scratch and keep the schedule if it is better. */
 static void try_orders(struct exact *exact, const struct level *level)
@@ -238,7 +239,7 @@ static void sum_columns(const struct level *level, struct sums *sums)
     }
 }
 
-/* Rows, shares and prices of `to`, the level with x at s and f, from those of `from`. */
+/* Rows, shares and prices of `to`, the level with x at s and f, computed from `from`. */
 static void settle(const struct exact *exact, const struct level *from,
                    const struct sums *sums, const struct cv_trip *trip, uint32_t s,
                    uint32_t f, double pivot, struct level *to)
@@ -352,10 +353,10 @@ static void try_pair(struct exact *exact, const struct level *level, uint32_t x,
 
 /* --- the last worker at all pairs of places at once -------------------------------- */
 
-/* The formulas are those of returns_search.c. With two ports the tight work of a pair is known
- * in O(1), and its shares are checked if it beats the best. With a single port the vertices
- * are the tight solution, if the port has room for it, and the solutions in which one worker
- * waits and the port is full (returns_inverse.c): O(n) a pair. */
+/* The formulas are in returns_search.c. With two ports the tight work of a pair is known
+ * in O(1), and its shares are checked if it beats the best. With a single port the
+ * vertices are the tight solution, if the port has room for it, and the solutions in
+ * which one worker waits and the port is full (returns_inverse.c): O(n) a pair. */
 
 /* All pairs of places of the last worker. There are at most MOST - 1 others, so a line has at
  * most MOST places: loops of that fixed length become vector instructions. Numbers after the
@@ -379,7 +380,7 @@ struct last {
 /* The last worker at place s of the order of sending and all of the other. */
 struct line {
     uint32_t s;
-    double pivot[MOST], left[MOST], price[MOST]; /* of x; worth without it */
+    double pivot[MOST], left[MOST], price[MOST]; /* of worker x; worth without x */
     double worth[MOST];
     /* On a single port, with x: price and port of its row, tight work above the most, the
      * overload, whether it is one (1) or room (-1), and who could wait, as bits. */
@@ -760,7 +761,7 @@ static void sort_workers(struct exact *exact)
     }
 }
 
-/* Values of the port for bounds: around that of the best schedule. */
+/* Values of the port for bounds: around the value of the best schedule. */
 static void set_values(struct exact *exact, const struct cv_round_trip *trip)
 {
     static const double times[] = { 1, 0, 0.5, 0.75, 0.9, 0.97, 1.03, 1.1, 1.25, 1.5, 2 };

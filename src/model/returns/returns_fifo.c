@@ -72,7 +72,7 @@ static enum cleave_status chain_finish(const struct chain *chain, uint32_t n,
  * least s + r, as many as fit, and the next one for the rest. */
 
 struct unequal {
-    struct chain chain; /* of the instance, or of the instance read backwards */
+    struct chain chain; /* the instance, or the instance read backwards */
     double *keys;
     bool *keep;
     uint32_t n;   /* workers in the order            */
@@ -106,8 +106,8 @@ static bool sort_for_rate(struct unequal *u)
     return cv_returns_sort(u->keys, returns->n, u->chain.arena, u->chain.order);
 }
 
-/* Raise the rate to that of the best order and set for it, and keep that set. Each turn but the
- * last gains, and the gain shrinks as fast as in Newton's method. */
+/* Raise the rate to the rate of its best order and set, and keep that set. Each turn but
+ * the last gains, and the gain shrinks as fast as in Newton's method. */
 static bool climb(struct unequal *u)
 {
     const struct cv_returns *returns = u->chain.returns;
@@ -301,7 +301,7 @@ static double measure(struct improver *im, const uint32_t *order, uint32_t n)
     return cv_chain_fill(im->returns, im->kind, order, n, im->lifespan_s, im->shares);
 }
 
-/* `work`: that of the workers taken so far. */
+/* `work`: the work of the workers taken so far. */
 static bool fifo_takes(struct cv_fifo_walk *walk, double *work, const struct cv_trip *t,
                        const struct improver *im)
 {

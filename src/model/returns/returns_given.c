@@ -35,7 +35,7 @@ struct subset {
     double *right;          /* per place                                        */
     double *shares, *trial; /* per place                                        */
     double *down, *across;  /* inverse times a new column; a new row times inverse */
-    double work;            /* of the set; -1 when a share is not positive      */
+    double work;            /* work of the set; -1 if a share is not positive */
 };
 
 static double unit_at(const struct subset *s, uint32_t i, uint32_t j)

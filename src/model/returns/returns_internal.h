@@ -72,7 +72,7 @@ double cv_chain_fill(const struct cv_returns *returns, enum cv_chain kind,
 
 /* Sums over a FIFO order in which all shares are slope * u_1 + offset (returns_chain.c). */
 struct cv_fifo_walk {
-    double slope, offset; /* of the next u */
+    double slope, offset; /* next u = slope u + offset */
     double work_slope, work_offset;
     double back_slope, back_offset;
     double port_slope, port_offset;

@@ -26,10 +26,11 @@ struct cv_inverse {
     double *units;         /* the schedule: tight, or with one worker waiting          */
     double *work_area;     /* 2 n                                                      */
     double tight_work;     /* sum of tight                                             */
-    double overload_s;     /* of a single port by tight; below 0: room left            */
-    double score;          /* work of units; -1 without a schedule */
-    double port_value;     /* work of a second more on the port */
-    int32_t waits;         /* slot that waits for the port, or CV_NOBODY */
+    /* excess of the tight solution on a single port; below 0: time left */
+    double overload_s;
+    double score;      /* work of units; -1 without a schedule */
+    double port_value; /* work of a second more on the port */
+    int32_t waits;     /* slot that waits for the port, or CV_NOBODY */
 };
 
 static inline const struct cv_trip *cv_inverse_trip(const struct cv_inverse *inverse,

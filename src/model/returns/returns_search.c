@@ -62,7 +62,7 @@ struct places {
     double *row_sent_s, *row_back_s;  /* seconds of workers sent sooner, returned later */
     double *later, *sooner;           /* sums of prices: sent later, returned sooner */
     double *port_later, *port_sooner; /* sums of port prices */
-    double *units, *prices, *ports;   /* of rows with x, x last, on a single port */
+    double *units, *prices, *ports;   /* per row with x, x last, on a single port */
     struct pair *pairs;
     size_t npairs;
     double steps; /* work done, in inner steps */

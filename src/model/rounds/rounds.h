@@ -113,7 +113,7 @@ bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *pl
 struct cv_full_port {
     uint32_t n; /* 0: the port keeps all workers busy, or is single */
     struct cv_trip *trips;
-    uint32_t *worker; /* of each trip */
+    uint32_t *worker; /* worker of each trip */
 };
 
 /* False when memory is short. */

@@ -45,7 +45,7 @@ struct backwards {
     double per_unit;         /* seconds per unit of load                 */
     uint32_t *after;         /* send word: the next letter of the worker */
     double *z, *y, *x;       /* x: of pivots                             */
-    double *send_s, *back_s; /* of the lengths of messages               */
+    double *send_s, *back_s; /* prices of the lengths of messages */
 };
 
 static const struct cv_trip *cost_of(const struct backwards *b, uint32_t worker)
@@ -291,9 +291,10 @@ struct bounding {
     struct cv_arena *arena;
     struct cv_kinds kinds;
     struct guide guide;
-    struct cv_price_steps shape, prices; /* of the guide, on 0 to 1; of a mix */
+    /* shape: of the guide, on 0 to 1; prices: of a mix */
+    struct cv_price_steps shape, prices;
     double *room;
-    double send_scale, back_scale; /* of floors                               */
+    double send_scale, back_scale; /* scales of floors */
     double send_until, back_from;  /* last send and first return of the guide */
     double end_s;                  /* makespan of the guide                   */
 };

@@ -8,8 +8,8 @@
  * between two Y. Each pivot has an equation: its arrival, its computation and all returns from
  * its own to the last take T. With P workers and K letters O(K P + P^3).
  *
- * If a single port is full, the equation of one worker, which waits, is replaced by that of the
- * port. */
+ * If a single port is full, the equation of one worker, which waits, is replaced by the
+ * equation of the port. */
 #include <math.h>
 #include <string.h>
 
@@ -282,7 +282,8 @@ static bool prepare(struct cv_rounds_workspace *room, const struct cv_rounds_wor
     return true;
 }
 
-/* Solve with the equation of worker `waits` replaced by that of the port; NONE: unchanged. */
+/* Solve with the equation of worker `waits` replaced by the equation of the port; NONE:
+ * unchanged. */
 static bool solve_variant(struct cv_rounds_workspace *room, uint32_t n, uint32_t waits)
 {
     const uint32_t width = even(n + 2);

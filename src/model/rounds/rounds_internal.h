@@ -22,7 +22,7 @@ struct cv_rounds_chunk {
 /* Places of a worker's letters. */
 struct cv_rounds_worker {
     uint32_t index;             /* among the unknowns                    */
-    uint32_t place, back_place; /* of its pivot in both words            */
+    uint32_t place, back_place; /* places of its pivot in both words */
     uint32_t next;              /* the letter that was passed last       */
     double ready_s;
 };
@@ -100,7 +100,7 @@ struct cv_rounds_search {
     struct cv_rounds_workspace *room;
     struct cv_rounds_candidate best, current, trial;
     double spent, limit; /* about nanoseconds of work; the search stops at the limit */
-    uint64_t state;      /* of the random numbers                                    */
+    uint64_t state;      /* state of the random numbers */
 };
 
 /* False when memory is short. */

@@ -67,8 +67,8 @@ static double units_in(double free_s, double each_s)
     return each_s > 0 ? free_s / each_s : INFINITY;
 }
 
-/* A simple upper bound on the units of `chunks` or more chunks: from the time of the link, of
- * the worker and of the way back. */
+/* A simple upper bound on the units of `chunks` or more chunks, from the times of the
+ * link, the worker and the way back. */
 static double link_cap(const struct cv_rounds_link *link, uint32_t chunks, double time_s)
 {
     const struct cv_trip *t = &link->trip;
@@ -447,14 +447,14 @@ struct cv_link_best cv_link_best(struct cv_link_workspace *room,
 enum { MOST_STEPS = 100 };
 static const double NEAR = 1e-12;
 static const double STEP_DOWN =
-    1e-6; /* of the time, for loads that need less than a second */
+    1e-6; /* fraction of the time, for loads that need less than a second */
 static const double SAFE = 1 - 4e-9; /* bound over makespan if the bound is tight */
 
 struct links {
     struct cv_kinds kinds;
     uint32_t *hint; /* per kind: chunks that were best last time; 0: none yet */
     struct cv_link_workspace room;
-    struct cv_link_lines *lines; /* per kind, of the bound */
+    struct cv_link_lines *lines; /* per kind: lines of the bound */
 };
 
 static bool set_up(struct links *links, const struct cv_rounds *rounds,

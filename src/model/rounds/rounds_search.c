@@ -34,10 +34,11 @@ static double random_part(struct cv_rounds_search *search)
 
 /* --- one random change ---------------------------------------------------------------- */
 
-/* Letters are inserted, deleted, moved (mostly by a few places), replaced, or change from one
- * word to the other; workers leave, join, or exchange their parts. Every worker keeps a letter
- * in each word. In a chain only the letters before the pivots of the send word and after those
- * of the return word change one by one, and pivots move in both words together. */
+/* Letters are inserted, deleted, moved (mostly by a few places), replaced, or change from
+ * one word to the other; workers leave, join, or exchange their parts. Every worker keeps
+ * a letter in each word. In a chain only the letters before the pivots of the send word
+ * and after the pivots of the return word change one by one, and pivots move in both
+ * words together. */
 
 enum { NEAR = 4 }; /* places that a move spans as a rule */
 

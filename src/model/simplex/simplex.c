@@ -16,8 +16,8 @@ enum {
     BLAND_TURNS = 20
 }; /* stop after this many times `patience` steps without progress */
 
-/* Of two rows that stop a column at the same place, whether it is to be row r. The
- * column's own limit goes before any row. */
+/* Decide between two rows that stop a column at the same place: is it row r? The column's
+ * own limit goes before any row. */
 static bool first_of(const struct cv_simplex *simplex, uint32_t r, uint32_t row,
                      bool bland)
 {

@@ -22,8 +22,8 @@ struct cv_simplex {
     unsigned char *state;
     double *limit;
     /* Per row. */
-    uint32_t *basic;   /* its column                                               */
-    double *value;     /* of that column                                           */
+    uint32_t *basic;   /* column of each row */
+    double *value;     /* value of that column */
     double *column;    /* part that a unit of the moving column takes     */
     double noise;      /* gains and pivots smaller than this are rounding errors   */
     uint32_t patience; /* steps without progress until care matters more than speed */
@@ -52,9 +52,10 @@ void cv_simplex_eliminate(double *matrix, uint32_t nrows, uint32_t width,
 
 /* Columns from n on are slacks: that of row i is n + i. */
 struct cv_tableau {
-    uint32_t n, m;     /* variables, rows                                          */
-    double *matrix;    /* m x n: filled by the caller before each run              */
-    double *worth;     /* of one unit of each column outside: filled by the caller */
+    uint32_t n, m;  /* variables, rows                                          */
+    double *matrix; /* m x n: filled by the caller before each run              */
+    /* worth of one unit of each column outside: filled by the caller */
+    double *worth;
     uint32_t *outside; /* the column that each column of the matrix is             */
     uint32_t chosen;
     struct cv_simplex simplex; /* value[i]: the right side of row i, 0 or more,
@@ -66,9 +67,9 @@ bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
                      struct cv_arena *arena);
 /* From now on for a smaller one. */
 void cv_tableau_resize(struct cv_tableau *tableau, uint32_t n, uint32_t m);
-/* Go from nothing to the optimum; false: there is none or it was not found. Then values[j]
- * is that of variable j, unless `values` is NULL. `worth` is what a unit more of those outside would gain: minus
- * that of a slack is the price of its row. */
+/* Go from nothing to the optimum; false: there is none or it was not found. Then
+ * values[j] is the value of variable j, unless `values` is NULL. `worth` is the gain per
+ * unit of each column outside; minus the worth of a slack is the price of its row. */
 bool cv_tableau_run(struct cv_tableau *tableau, double *values);
 
 #endif

@@ -130,7 +130,7 @@ uint32_t cv_ring_first_loads(const struct cv_stream_ring *ring,
 double cv_stream_next_load(double load, double tau_s, double sigma);
 
 struct cv_cycle {
-    const double *leave, *enter; /* borrowed; finite, of any sign */
+    const double *leave, *enter; /* borrowed; finite, positive or negative */
     uint32_t n;
 };
 

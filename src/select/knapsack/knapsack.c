@@ -182,7 +182,8 @@ static void round_down(struct branching *branching)
         cv_fill_copy(branching->best, trial);
 }
 
-/* The pattern whose number of bins has the largest fraction; UINT32_MAX: all are whole. */
+/* The pattern whose number of bins has the largest fraction; UINT32_MAX: all numbers are
+ * integers. */
 static uint32_t choose_pattern(const struct cv_master *pool)
 {
     uint32_t chosen = UINT32_MAX;

@@ -65,7 +65,8 @@ enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
                                             double *out_bound, struct cleave_error *err);
 
 /* Whether an answer keeps within the counts and, without rounding, the capacities, and
- * its profit and number of items are those of its parts. counts: zeros, one per class. */
+ * its profit and number of items are the sums over its parts. counts: zeros, one per
+ * class. */
 bool cv_knapsack_holds(const struct cv_knapsack *problem,
                        const struct cv_knapsack_answer *answer, uint64_t *counts);
 

@@ -37,7 +37,8 @@ struct cv_size {
 };
 
 struct cv_knapsack_group {
-    cv_wide capacity; /* of a bin; no items add up to between this and the real one */
+    /* capacity of a bin; no items add up to a size between this and the real capacity */
+    cv_wide capacity;
     uint32_t first, nbins;
 };
 
@@ -219,14 +220,14 @@ struct cv_master {
     double scale;                      /* the largest profit */
     uint32_t nrows, npatterns, nfixed; /* nfixed: slacks and segments */
     /* Per pattern. */
-    uint32_t *count; /* of each size, pattern by pattern */
+    uint32_t *count; /* number of items of each size, pattern by pattern */
     uint32_t *group;
     double *values; /* x_p, after cv_master_values */
     size_t count_capacity, group_capacity, values_capacity;
     struct cv_simplex simplex; /* with arrays of the master */
     size_t state_capacity, limit_capacity;
     double *rhs, *dual; /* per row */
-    double *inverse;    /* of the basis, row by row */
+    double *inverse;    /* inverse of the basis, row by row */
     double objective;
     unsigned pivots;      /* since the inverse was made */
     struct cv_work *work; /* while solving */

@@ -11,7 +11,7 @@ struct cv_stream_field {
     const struct cv_stream_times *times; /* per worker                                */
     const double *profit;                /* per worker: units per second              */
     double least_margin, greatest_margin;
-    struct cv_arena scratch; /* of the calls below                                    */
+    struct cv_arena scratch; /* scratch of the calls below */
     uint64_t work;           /* left for tests of orders            */
     bool no_memory;          /* memory was short for a test           */
 };
@@ -20,8 +20,9 @@ struct cv_stream_cluster {
     uint32_t *members; /* owned */
     uint32_t n;
     size_t room;
-    double send_s, receive_s, both_s; /* sums of data, of results, of the greater     */
-    double least_s, greatest_s;       /* first results                                */
+    /* sums of the times of data, of results, and of the greater of both */
+    double send_s, receive_s, both_s;
+    double least_s, greatest_s; /* first results                                */
 };
 
 /* Times and profits of the workers of a ring, from the arena; false when memory is short.
@@ -76,7 +77,7 @@ struct cv_pack {
     const uint32_t *workers; /* borrowed: workers to choose from */
     uint32_t n;
     const double *weight; /* borrowed: per worker of the field, > 0 */
-    double capacity;      /* of each cluster                        */
+    double capacity;      /* capacity of each cluster */
     uint64_t work;        /* as in knapsack.h                       */
 };
 

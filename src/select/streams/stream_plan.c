@@ -39,7 +39,7 @@ enum { EXACT_WORKERS = 64, EXACT_STREAMS = 64, BOUNDS = 3 };
 static const double data_part[BOUNDS] = { 1, 0, 0.5 };
 
 struct kind {
-    uint32_t first, count; /* of the workers, sorted */
+    uint32_t first, count; /* range of the sorted workers */
     double profit, weight[BOUNDS];
 };
 
@@ -51,7 +51,7 @@ struct search {
     uint32_t by_density[BOUNDS][EXACT_WORKERS];
     struct cv_stream_cluster cluster;
     uint32_t best[EXACT_WORKERS], nbest;
-    double profit, value; /* of the cluster, and of the best one */
+    double profit, value; /* profit of the cluster, and of the best cluster */
     bool found, gave_up;
     /* For several streams. */
     struct pattern *patterns; /* owned */
@@ -450,8 +450,9 @@ struct planning {
     struct cv_stream_task task; /* for the selection                                    */
     struct cleave_worker *workers;
     double *theta; /* per worker                                                        */
-    double *master_s;     /* per worker: its time of a round, the best one before it */
-    double least_density; /* of chosen ones: units per second, per second of a master */
+    double *master_s; /* per worker: its time of a round, the best one before it */
+    /* of chosen workers: units per second, per second of a master */
+    double least_density;
     struct cv_stream_choice choice;
     struct cv_arena arena;
 };

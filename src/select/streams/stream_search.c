@@ -470,8 +470,9 @@ static enum cleave_status try_limits(struct search *s, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
-/* Cut the n densest workers, sorted by their first result, into clusters as long as they fit.
- * Then the spreads of all clusters together are that of one. True if all found a place. */
+/* Cut the n densest workers, sorted by their first result, into clusters as long as they
+ * fit. The spreads of all clusters then add up to the spread of one cluster. True if all
+ * found a place. */
 static bool cut_into_bands(struct search *s, uint32_t n, const double *first)
 {
     uint32_t from = 0;

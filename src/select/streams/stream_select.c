@@ -173,7 +173,7 @@ static const double FAR = 1000, STEP = 1.05;
 enum { WHOLE_MATTERS = 5000 };
 
 struct divisible {
-    double profit, weight; /* of a second of the master's time */
+    double profit, weight; /* per second of the master's time */
 };
 
 /* In rounds without end for tau = INFINITY; a weight above 1 cannot be served. */
