@@ -1,10 +1,11 @@
 /* backups.c -- backup copies for policies that do not order them. SPDX-License-Identifier: MIT
  *
- * When nothing is left to be ordered, an idle worker runs a chunk as well that it is expected to end
- * sooner than the worker that has it. A chunk should take its units by the measured speed of its
- * worker; one that is late is expected to take as long again as it is late. If all chunks take the
- * time c, a worker that hangs costs 2 c: the chunk is c late, then the copy takes c. No rule that
- * cannot foresee the end has a better ratio (ski rental).
+ * When no load is left to be ordered, an idle worker also runs a chunk that it is
+ * expected to end sooner than its present worker. The expected time of a chunk is its
+ * units divided by the measured speed of its worker; a late chunk is expected to need as
+ * much more time as it is late. If all chunks take the time c, a worker that hangs costs
+ * 2 c: the chunk is c late, then the copy takes c. No rule that cannot foresee the end
+ * has a better ratio (ski rental).
  *
  * The policy does not learn of copies: its CLEAVE_DONE names the worker that the chunk was
  * ordered for, and CLEAVE_DROPPED is hidden. The trace has the events of the engine. */
@@ -26,7 +27,7 @@ struct cv_backup_worker {
     int refused;     /* copies that it could not begin */
     double units, seconds;
     double done_s; /* end of the last chunk that it did */
-    bool copies;   /* it is the copier of a chunk */
+    bool copies;   /* the worker runs a copy of a chunk */
     bool late;     /* ... after which another worker was first with one of its chunks */
 };
 

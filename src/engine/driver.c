@@ -384,7 +384,7 @@ static bool is_about_open(const struct cv_driver *driver,
            order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_QUERY ||
            order->kind == CLEAVE_COPY;
 }
-/* The same for an order to copy. The chunk that is copied is closed. */
+/* Check an order to copy. The copied chunk is closed. */
 static const char *copy_check_order(struct cv_driver *driver,
                                     const struct cleave_order *order)
 {
@@ -826,7 +826,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     driver->run.result_ratio = driver->planned->view.result_ratio;
     driver->run.items = driver->planned->view.nitems > 0;
     driver->run.copies = driver->planned->view.copies;
-    /* Nobody stands in where chunks may be opened, as in real runs. */
+    /* If chunks may be opened, no substitute handles losses, as in real runs. */
     driver->run.gets_losses =
         driver->planned->policy->gets_losses || driver->planned->view.opens;
     if (isfinite(driver->planned->view.units_total))

@@ -53,7 +53,8 @@ struct cv_reduce_check {
 
 /* Events without progress before the run fails; each running chunk allows some more. */
 enum { CV_LIVELOCK_PATIENCE = 100000 };
-/* Limit for simulated runs of a load; of a stream, which ends at its time, per worker. */
+/* Limit for simulated runs of a load; for a stream, which ends at its time, the limit is
+ * per worker. */
 enum { CV_CHUNKS_MOST = 10000000 };
 
 /* `total`: units of the load; INFINITY for a stream. */
@@ -371,7 +372,7 @@ CV_IN_LOOP void cv_loop_adjust_event(struct cv_driver *driver, struct cleave_eve
 
 CV_IN_LOOP bool cv_loop_all_sent(const struct cleave_view *view)
 {
-    /* The end of a stream may be known before the policy is told of it. */
+    /* The end of a stream may be known before the policy gets CLEAVE_ENDED. */
     return isfinite(view->units_left) && isfinite(view->units_total) &&
            view->units_left <= CV_DRIVER_SLACK * view->units_total;
 }

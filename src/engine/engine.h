@@ -48,7 +48,7 @@ struct cv_run {
     struct cv_step_budget *budget; /* borrowed: the run fails when it is spent, or NULL */
     /* With a command: what happens besides. */
     struct cleave_conditions conditions;
-    bool gets_losses; /* set by the driver: the policy is told of CLEAVE_LOST */
+    bool gets_losses; /* set by the driver: the policy gets CLEAVE_LOST */
     bool copies;      /* set by the driver: chunks may be run twice */
 };
 

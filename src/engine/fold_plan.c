@@ -21,7 +21,7 @@ struct item {
     uint64_t id, begin, end, bytes;
     uint32_t holder; /* CV_FOLD_NOBODY: the interval has no result */
     uint32_t ahead;  /* the worker that a copy went ahead to, or CV_FOLD_NOBODY       */
-    uint64_t name;   /* of the copy                                                   */
+    uint64_t name;   /* number of the copy */
     bool busy;
     struct span *spans; /* owned: inputs of the partial */
 };
@@ -215,7 +215,7 @@ void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *ste
 {
     struct item *item;
 
-    /* The first part takes in the others. */
+    /* The first part absorbs the other parts. */
     for (uint32_t i = 1; i < step->count; i++) {
         const size_t from = find(plan, step->parts[i].id);
         const size_t to = find(plan, step->parts[0].id);

@@ -4,7 +4,7 @@
  * The command `cleave` is not linked with an MPI library. libcleave-mpi, which belongs to
  * the MPI whose mpirun started cleave, is loaded on demand and has this one symbol. Its
  * thread moves messages between the channels and the other ranks with nonblocking sends
- * and receives; no other thread calls MPI. Messages of links are not interpreted; of a
+ * and receives; no other thread calls MPI. Messages of links are not interpreted; in a
  * frame between workers only length and receiver are read. */
 #ifndef CV_MPI_BRIDGE_H
 #define CV_MPI_BRIDGE_H
@@ -63,8 +63,9 @@ struct cv_mpi_bridge_calls {
                                struct cleave_error *err);
     /* All ranks, after the links were ended and the socket of the peers was closed: wait
      * until all messages have arrived, finalize MPI, free the bridge. If a rank is
-     * missing, the others cannot finalize: rank 0 aborts the MPI job, itself included,
-     * with this exit status. Fails on ranks above 0 if MPI was not finalized. */
+     * missing, the remaining ranks cannot finalize: rank 0 aborts the MPI job, itself
+     * included, with this exit status. Fails on ranks above 0 if MPI was not
+     * finalized. */
     enum cleave_status (*close)(struct cv_mpi_bridge *bridge, int exit_status,
                                 struct cleave_error *err);
 };

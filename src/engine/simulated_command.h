@@ -29,7 +29,7 @@ struct cv_command_model {
 enum cleave_status cv_command_find(const char *name, struct cv_command_model *out,
                                    struct cleave_error *err);
 
-/* What a worker reports, and what may therefore take time. */
+/* The reports of a worker, which may therefore arrive late. */
 static inline bool cv_is_answer(enum cleave_event_kind kind)
 {
     return kind == CLEAVE_PROGRESS || kind == CLEAVE_RECALLED || kind == CLEAVE_DRAINED ||
@@ -103,7 +103,7 @@ double cv_simulated_input_left(const struct cv_simulated_input *input);
 bool cv_simulated_input_draw(struct cv_simulated_input *input,
                              const struct cleave_cost_law *law, uint64_t seed,
                              uint32_t run);
-/* What a range costs, in units of mean cost, and how far a cost reaches. */
+/* The cost of a range, in units of mean cost, and the range for a cost. */
 double cv_simulated_input_cost(const struct cv_simulated_input *input, double begin,
                                double end);
 double cv_simulated_input_reach(const struct cv_simulated_input *input, double begin,

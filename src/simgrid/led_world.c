@@ -8,10 +8,10 @@
 /* A part of a piece. It waits for the port of its leader, then for its worker. */
 struct part {
     double units;
-    uint32_t place;    /* its worker, by state of the tree */
+    uint32_t place;    /* place of the worker, by state of the tree */
     struct part *from; /* the part that it was cut from; NULL: the piece itself */
     struct part *first, *last, *sibling; /* parts cut from this one, in order */
-    uint32_t left;                       /* of these: not computed */
+    uint32_t left;                       /* pieces not yet computed */
     struct led_piece *piece;             /* owned by the piece itself */
     struct part *next;                   /* in a line */
 };
@@ -22,10 +22,11 @@ struct part_line {
 
 struct led_world {
     struct cv_arena arena;
-    struct cv_led_run run;        /* decides how pieces are cut */
-    uint32_t *node_of;            /* owned: by state */
-    struct part_line *ports;      /* owned: by state: a leader's, or with port multi the
-                                     one of its own link */
+    struct cv_led_run run; /* decides how pieces are cut */
+    uint32_t *node_of;     /* owned: by state */
+    /* owned, by state: the port of a leader, or with port multi the port of its own
+     * link */
+    struct part_line *ports;
     struct part_line *processors; /* owned: by state */
     struct part **newest;         /* owned: by state: the part that came last */
 };

@@ -7,7 +7,7 @@
 #define CV_LED_WORLD_H
 #include "simgrid/world.h"
 
-/* Add the hosts of the tree after those of the platform's workers. */
+/* Add the hosts of the tree after the hosts of the platform's workers. */
 void cv_led_hosts(struct world *world);
 /* At the beginning of a run. */
 void cv_led_begin(struct world *world);

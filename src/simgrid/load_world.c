@@ -21,14 +21,14 @@ struct chunk {
     uint64_t number;
     uint32_t worker, owner;    /* owner: whom events name; another may stand in for it */
     bool back;                 /* a result */
-    bool silent;               /* its arrival was reported before */
+    bool silent;               /* its arrival was reported earlier */
     struct activity *activity; /* while it is computed */
     bool passed_on;            /* a piece at a leader */
     bool computed;             /* ... all of it */
-    double output;             /* of a report */
-    double start_s;            /* of a piece at a leader */
+    double output;             /* output of a report */
+    double start_s;            /* start of a piece at a leader */
     struct chunk *next;        /* in a queue */
-    double begin;              /* its place in the load, if known */
+    double begin;              /* place of the chunk in the load, if known */
     enum cleave_event_kind kind; /* a piece or a report: its event; 0: a whole chunk */
 };
 
@@ -59,7 +59,7 @@ struct reader {
 struct open_load {
     struct cv_command_model command;
     struct cleave_conditions conditions;
-    struct cv_record_law law; /* of items */
+    struct cv_record_law law; /* for items */
     bool gets_losses, copies, answered;
     bool *gone; /* owned: by worker: it is lost */
     uint32_t ngone;
@@ -344,7 +344,7 @@ static double work_flops(const struct world *world, const struct reader *reader,
            reader->chunk->weight * load_unit_flops(world, reader->chunk);
 }
 
-/* For reading up to the end of what was given. */
+/* Time to read all units that were given. */
 static double reader_flops(const struct world *world, const struct reader *reader,
                            double from)
 {
@@ -583,7 +583,7 @@ static size_t count_chunks(const struct world *world, uint32_t worker)
     return count;
 }
 
-/* The worker that is to get a chunk: not one that is gone. */
+/* The worker that is to get a chunk: never a lost worker. */
 static uint32_t stand_in(const struct world *world, uint32_t worker)
 {
     const bool *gone = open_of(world)->gone;
@@ -657,7 +657,7 @@ static void lose_one(struct world *world, struct chunk *chunk, struct reader *re
     }
 }
 
-/* What has arrived at a worker that is gone. What is under way to an open chunk arrives
+/* Handle units that arrive at a lost worker. Units in transit to an open chunk arrive
  * first. */
 static void lose_all(struct world *world, uint32_t worker)
 {

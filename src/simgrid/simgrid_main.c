@@ -61,8 +61,8 @@ static void measure_way(sg_host_t from, sg_host_t to, double unit_bytes,
         bytes *= 8;
         large_s = send_s(from, to, bytes);
     }
-    /* A route without links, for example between peers with coordinates, takes no
-     * time: the rate is at least that of the bytes tried. */
+    /* A route without links, for example between peers with coordinates, takes no time:
+     * the rate is then a lower bound from the bytes tried. */
     *out_rate = large_s > small_s * (1 + 1e-9)
                     ? tidy((bytes - unit_bytes) / (large_s - small_s))
                     : tidy(bytes / fmax(small_s, 1e-9));

@@ -554,7 +554,7 @@ static void star_rate(struct world *world, uint32_t worker, uint32_t state, doub
 
 struct change {
     double from_s, factor;
-    uint32_t worker, state; /* state: of the host */
+    uint32_t worker, state; /* state: state of the host */
 };
 
 struct forecast {

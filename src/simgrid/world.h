@@ -41,11 +41,11 @@ struct activity {
     double wanted_s;    /* above 0: it ends at exactly this time */
     double start_s, end_s;
     sg_exec_t exec; /* while it computes */
-    bool changed;   /* its flops were changed while it computed */
+    bool changed;   /* the flops were changed during the computation */
     bool over;
     /* Optional: whether it has ended, called by its doer. */
     enum activity_turn (*then)(struct world *world, struct activity *activity);
-    /* After its end: begin what follows and fill the event, except its times. */
+    /* After its end: begin the next activity and fill the event, except its times. */
     void (*ended)(struct world *world, struct activity *activity,
                   struct cleave_event *out);
     void *about;
@@ -81,10 +81,11 @@ struct world {
     int socket;
     struct cv_wire_open told;
     char *blob;                          /* owned: the next eight point into it */
-    const struct cleave_worker *workers; /* hosts: of the platform, then of `led` */
+    const struct cleave_worker *workers; /* hosts: first the platform, then `led` */
     struct led_world *led; /* owned: leaders and those that they lead, or NULL */
-    const struct cleave_worker *groups; /* of a tree of leaders */
-    const uint32_t *leaders; /* of groups; then their counts; then the workers' groups */
+    const struct cleave_worker *groups; /* groups of a tree of leaders */
+    /* leaders of groups, then the counts of groups, then the groups of workers */
+    const uint32_t *leaders;
     const uint32_t *nsteps;
     const struct cleave_step *steps;
     const char *topology, *master_name;
@@ -96,18 +97,18 @@ struct world {
         struct cv_wire_message run;
     } * pending;
     const struct world_task *task;
-    void *state; /* owned, of the task */
+    void *state; /* owned: state of the task */
     sg_host_t master, *hosts;
     uint32_t nhosts;
-    struct link *down, *up; /* owned, of a star: to and from each host */
+    struct link *down, *up; /* owned, star only: links to and from each host */
     bool latency_on_links;
-    uint32_t *paces, *still; /* owned, of a star, by host: state by its profile;
-                                standstills now */
-    struct change *changes;  /* owned: by time; NULL: not yet, or none */
-    double origin_s;         /* clock at the beginning of the run */
-    double usual_s;          /* longest duration of an activity so far */
-    double told_s;           /* time of the last event reported */
-    uint32_t run;            /* counts runs */
+    /* owned, star only, by host: state by its profile; present stalls */
+    uint32_t *paces, *still;
+    struct change *changes; /* owned: by time; NULL: not yet, or none */
+    double origin_s;        /* clock at the beginning of the run */
+    double usual_s;         /* longest duration of an activity so far */
+    double told_s;          /* time of the last event reported */
+    uint32_t run;           /* counts runs */
 
     struct activity **waiting; /* owned: ended, the next one last */
     size_t nwaiting, waiting_room;
@@ -144,7 +145,7 @@ void cv_world_drop(struct world *world, struct activity *activity);
 /* Wait for the next end; false: nothing is running. */
 bool cv_world_next(struct world *world, struct activity *out);
 
-/* Flops of a unit of load, or of a second: large, as SimGrid's tolerances are absolute. */
+/* Flops per unit of load, or per second: large, as SimGrid's tolerances are absolute. */
 #define CV_STAR_UNIT 1e9
 
 /* Load the star of a platform, or a platform file of SimGrid. */
@@ -154,7 +155,7 @@ void cv_topology_load(struct world *world);
 void cv_star_latency(struct world *world, bool on_links);
 /* Begin the changes of speeds and bandwidths of a run. */
 void cv_weather_begin(struct world *world);
-/* A host stands still now and then. */
+/* A host stalls from time to time. */
 void cv_standstill_go(struct world *world, const struct cv_standstill *still,
                       uint32_t worker);
 

@@ -2,8 +2,9 @@
  *
  * A 4-ary heap of (time, key): of two equal times the lower key comes first. Inline and
  * almost without branches that depend on the data: it is the inner loop of the native
- * engines. Times are not negative, so their bits order as they do. Places behind the last
- * item hold one that is later than all, so that groups of four are always full. */
+ * engines. Times are not negative, so their bits order as they do. Places after the last
+ * item hold an item that is later than all others, so that groups of four are always
+ * full. */
 #ifndef CV_EVENT_HEAP_H
 #define CV_EVENT_HEAP_H
 #include <stdbool.h>
@@ -131,8 +132,9 @@ static inline bool cv_event_heap_empty(const struct cv_event_heap *heap)
 }
 
 struct cv_tournament {
-    struct cv_pending *nodes; /* owned: 1 is the top, those of i are 2 i and 2 i + 1 */
-    size_t places;            /* a power of two                                      */
+    /* owned: 1 is the top, the children of i are 2 i and 2 i + 1 */
+    struct cv_pending *nodes;
+    size_t places; /* a power of two                                      */
 };
 
 /* False: no memory. Clear it before use. */

@@ -195,8 +195,8 @@ static enum cleave_status units_work(const struct units_search *search, double *
 
 /* For auto, the units of each other policy within a lifespan are found in turn. For
  * portfolio, which compares means with errors, the units are found for the policy that it
- * picks, and it picks again for these units, until it picks no other policy, or one that
- * does not do more. All share the limit of the policy that picks. */
+ * picks, and it picks again for these units, until it picks the same policy, or a policy
+ * that does not do more. All share the limit of the policy that picks. */
 
 enum { MOST_PICKS = 10, FEW_REPAIRS = 3, MOST_REPAIRS = 30 };
 static enum cleave_status find_by_picks(const struct units_search *search, double *out,
@@ -357,8 +357,8 @@ static struct cv_load load_of(const struct cv_forecast *scene,
                              .seed = view->seed,
                              .budget = budget };
 }
-/* Policies that try variants of themselves do so here, too, so that the forecast is that of
- * the later plan. Policies that try all others are not tried. */
+/* Policies that try variants of themselves do so here, too, so that the forecast equals
+ * the forecast of the later plan. Policies that try all others are not tried. */
 static enum cleave_status forecast_mean(const struct cv_forecast *scene,
                                         const struct cleave_policy *policy,
                                         const struct cleave_view *view, uint32_t runs,

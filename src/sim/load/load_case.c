@@ -277,8 +277,8 @@ static const double FAST_LINK = 1e30;
 
 _Static_assert((int)CV_MAX_ITEM_BOUNDS <= (int)CV_MAX_BOUNDS, "room for all bounds");
 
-/* A command may start while its input is sent, and read what has arrived: then either
- * starts or links cost nothing. NULL: no memory. */
+/* A command may start while its input is sent, and read the part that has arrived: then
+ * either starts or links cost nothing. NULL: no memory. */
 static const struct cleave_worker *as_if_for_nothing(const struct cleave_worker *workers,
                                                      uint32_t n, bool starts,
                                                      struct cv_arena *arena)

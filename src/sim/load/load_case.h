@@ -17,7 +17,7 @@ struct cv_load_case {
     struct cv_load load;
     struct cv_command_model command; /* if chunks may be opened, or workers do more than
                                         is declared: computing is reading then */
-    double units;                    /* of a stream */
+    double units;                    /* units of a stream */
 };
 
 /* Checks the job. cv_load_case_close is safe after a failure. */
@@ -36,7 +36,7 @@ const struct cv_engine *cv_load_case_engine(const struct cv_run *run,
 enum cleave_status cv_load_case_check(const struct cv_load_case *load_case, double units,
                                       const struct cleave_conditions *conditions,
                                       struct cleave_error *err);
-/* Units that are done: of a stream, those that arrived. */
+/* Units that are done; for a stream, units that arrived. */
 double cv_load_case_units(const struct cv_load_case *load_case,
                           const struct cv_planned *planned);
 

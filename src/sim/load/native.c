@@ -8,8 +8,9 @@
  * their worker in the order of arrival, and again, computed, until the policy asks for
  * their result.
  *
- * Events come in time order; of two at the same time, that of the activity which began
- * first, and of two that began at the same time, the one that was started first. */
+ * Events come in time order; if two have the same time, the event of the activity which
+ * began first comes first, and if both began at the same time, the event of the activity
+ * that was started first. */
 #include "sim/load/native.h"
 
 #include <math.h>

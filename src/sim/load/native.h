@@ -4,7 +4,8 @@
 #include "engine/engine.h"
 
 extern const struct cv_engine cv_engine_native;
-/* The same for runs that say how commands read (cv_run.command): it knows what is left. */
+/* The engine for runs with a model of how commands read (cv_run.command): it knows the
+ * units that are left. */
 extern const struct cv_engine cv_engine_native_open;
 
 #endif

@@ -1,9 +1,7 @@
-/* native_conditions.c -- what happens in a run and is not declared: workers that stand still,
- * hang and are lost, records of unequal cost, answers that take time.
- * SPDX-License-Identifier: MIT
+/* native_conditions.c -- undeclared effects of a run: workers that stall, hang and are
+ * lost, records of unequal cost, delayed reports. SPDX-License-Identifier: MIT
  *
- * Events with `more` are not looked for:
- * each comes alone, as in most real runs. */
+ * Events with `more` are not generated: each comes alone, as in most real runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +34,7 @@ static void lose_one(struct native *native, uint32_t index, struct process *proc
     }
 }
 
-/* What has arrived at a worker that is gone. What is under way to an open chunk arrives
+/* Handle units that arrive at a lost worker. Units in transit to an open chunk arrive
  * first. */
 static enum cleave_status lose_all(struct native *native, uint32_t worker,
                                    struct cleave_error *err)

@@ -26,17 +26,17 @@ enum {
 
 struct chunk {
     double units, start_s;
-    double end_s; /* of the computation of a piece at a leader */
+    double end_s; /* end of the computation of a piece at a leader */
     uint64_t number;
     uint32_t worker, nth; /* the nth chunk of that worker */
     uint32_t next;        /* in a queue, or the free list */
     bool back;            /* a result */
-    bool silent;          /* its arrival was reported before, or is not */
+    bool silent;          /* its arrival was reported earlier, or is not reported */
     /* If commands read as they are fed: */
     /* a piece of an open chunk: its event; 0: a whole chunk */
     enum cleave_event_kind piece;
-    uint32_t owner; /* whom events name: another worker may stand in for it */
-    double begin;   /* its place in the load */
+    uint32_t owner; /* the worker that events name; another worker may act for it */
+    double begin;   /* place of the chunk in the load */
 };
 
 /* First come, first served; the first is running. */
@@ -75,7 +75,7 @@ struct timeline {
     struct cleave_step *steps; /* owned */
     size_t nsteps, room;
     uint32_t next;  /* step of the profile */
-    double factor;  /* of the profile by now */
+    double factor;  /* present factor of the profile */
     double until_s; /* steps are complete up to this time */
     struct cv_standstill still;
 };
@@ -86,13 +86,13 @@ struct native_open {
     struct cv_simulated_input input;
     struct queue waiting; /* chunks that wait for a stream */
     size_t nwaiting;
-    struct cv_record_law law; /* of items */
+    struct cv_record_law law; /* for items */
     struct timeline *times;   /* owned: by worker */
     bool stands_still;        /* some workers do, at `times` */
     bool *gone;               /* owned: by worker: it is lost */
     bool answered;            /* the event was held back before */
     bool failed;              /* too many standstills, or no memory for them */
-    struct reports answers;   /* their time_s is when they arrive */
+    struct reports answers;   /* time_s is the time of arrival */
 };
 
 struct native {
@@ -102,9 +102,10 @@ struct native {
     uint32_t back_queue;        /* index of the first port of returns */
     bool queue_each;            /* one port per worker and way */
     const struct cv_run *run;
-    bool noisy, steady;     /* steady: no profiles */
-    bool exact;             /* steady and not noisy */
-    struct cv_led_run tree; /* owned: of the leaders; tree.tree is NULL without any */
+    bool noisy, steady; /* steady: no profiles */
+    bool exact;         /* steady and not noisy */
+    /* owned: the run of the leaders; tree.tree is NULL without leaders */
+    struct cv_led_run tree;
     double now_s;
     uint64_t sequence, numbered;
     struct reports reports;
@@ -256,7 +257,8 @@ static inline void finish(struct native *native, uint32_t index)
         forget(native, index);
 }
 
-/* A piece has arrived. A leader cuts it; noise stretches all that it does with it. */
+/* A piece has arrived. A leader cuts it; noise stretches all its operations on the
+ * piece. */
 void cv_native_share(struct native *native, struct chunk *piece);
 /* Take units back that a worker has not computed, and report how many. */
 enum cleave_status cv_native_recall(struct native *native,
@@ -281,9 +283,9 @@ double cv_native_profile_until(const struct native *native, uint32_t worker);
 /* When work that takes `work_s` at factor 1 ends. */
 double cv_native_work_end(struct native *native, uint32_t worker, double begin_s,
                           double work_s);
-/* The worker that is to get a chunk: not one that is gone. */
+/* The worker that is to get a chunk: never a lost worker. */
 uint32_t cv_native_stand_in(const struct native *native, uint32_t worker);
-/* Report what is about a chunk. */
+/* Report an event that concerns a chunk. */
 void cv_native_tell(struct native *native, const struct chunk *chunk,
                     enum cleave_event_kind kind, double units);
 /* Report that nothing came of a chunk, and forget it. */
@@ -292,8 +294,8 @@ void cv_native_lose(struct native *native, uint32_t index);
 void cv_native_drop(struct native *native, uint32_t worker);
 /* Take the next answer that has arrived; its kind is CLEAVE_START if it is outdated. */
 void cv_native_answer(struct native *native, struct cleave_event *out);
-/* After an event: what follows from conditions. It is held back if its kind becomes
- * CLEAVE_START. */
+/* After an event: apply the consequences of conditions. It is held back if its kind
+ * becomes CLEAVE_START. */
 enum cleave_status cv_native_heed(struct native *native, struct cleave_event *out,
                                   struct cleave_error *err);
 

@@ -136,7 +136,7 @@ enum cleave_status cv_native_recall(struct native *native,
         !cv_native_report_room(native, 1))
         return cv_fail_memory(err, "the recalls of a run");
     if (index != NONE && cv_native_leads(native, order->worker)) {
-        report.chunk = native->chunks[index].number; /* it was passed on */
+        report.chunk = native->chunks[index].number; /* the leader passed the chunk on */
     } else if (index != NONE) {
         report.chunk = native->chunks[index].number;
         report.units = shorten(native, &native->chunks[index], order->units, &end_s);
@@ -310,8 +310,8 @@ static double unit_time(const struct native *native, uint32_t worker, double fac
     return (pipe_s + work_s) * native->open->processes[worker].factor;
 }
 
-/* Read from *at_s until units that cost so much are read or it is `until_s`, which sets
- * *at_s. Returns the cost of those read. */
+/* Read from *at_s until units with this cost are read or `until_s` is reached; sets
+ * *at_s. Returns the cost of the units read. */
 static double read_on(struct native *native, uint32_t worker, double units,
                       double until_s, double *at_s)
 {
@@ -400,7 +400,7 @@ static void start_process(struct native *native, uint32_t worker,
     plan_process(native, worker);
 }
 
-/* The cost of what follows a place in a chunk. */
+/* The cost of the units after a place in a chunk. */
 static double cost_of(const struct native *native, const struct process *process,
                       double from)
 {
@@ -898,7 +898,7 @@ void cv_native_open_arrived(struct native *native, const struct chunk *piece,
     }
     out->kind = CLEAVE_START;
     if (!process->awaited || chunk_of(native, piece->worker)->number != piece->number)
-        return; /* the other one was first */
+        return; /* the other attempt was first */
     whole = *process;
     whole.given = whole.end;
     whole.awaited = false;
@@ -929,7 +929,7 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected stalls further apart: workers stand still millions of "
                        "times");
-    /* An event of each port and process, one that it replaces, and reports. */
+    /* One event per port and process, one event that is replaced, and reports. */
     cv_event_heap_settle(&native->heap);
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   2 * (size_t)native->nworkers +

@@ -243,7 +243,7 @@ enum cleave_status cv_monte_carlo_by(const struct cleave_trial *trial, cv_run_bo
 struct driven {
     const struct cv_planned *planned;
     const struct cv_engine *engine;
-    const void *source; /* of the engine */
+    const void *source; /* source of the engine */
     const struct cv_run *first;
     const struct cv_after_run *after;
     struct cleave_trace *trace;

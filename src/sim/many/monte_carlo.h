@@ -25,7 +25,7 @@ enum cleave_status cv_monte_carlo_by(const struct cleave_trial *trial, cv_run_bo
                                      void *context, struct cleave_stats *out,
                                      struct cleave_error *err);
 
-/* What follows a run and ends later. */
+/* Work that follows a run and ends later. */
 struct cv_after_run {
     enum cleave_status (*end)(void *context, struct cv_run_thread *thread,
                               const struct cv_outcome *outcome, double *out_s,

@@ -22,8 +22,8 @@ struct cv_parallel {
 /* Maximum number of threads. */
 unsigned cv_parallel_threads(const struct cv_parallel *loop);
 
-/* Do all iterations, blocks in any order. If some fail, the error is that of the
- * earliest failed block, and other blocks are not begun. */
+/* Do all iterations, blocks in any order. If some fail, the error comes from the earliest
+ * failed block, and other blocks are not started. */
 enum cleave_status cv_parallel_run(const struct cv_parallel *loop,
                                    struct cleave_error *err);
 

@@ -20,13 +20,14 @@ struct cv_fixed_tree {
     bool in_turn;
     uint32_t ahead;
     const struct cv_reduce_costs *costs; /* borrowed                                  */
-    uint32_t *receiver;                  /* per group, after those of its senders */
-    uint32_t *begin;                     /* per group: index in senders; one more */
-    uint32_t *senders, *to;              /* by number; the receiver of each */
-    double *transfer_s, *compute_s;      /* of the run, parallel to senders */
-    double *done_s;  /* per node; negative: a leaf that is ready at 0 */
-    double *ready_s; /* per node, of the run; NULL: 0 */
-    uint32_t *queue; /* senders of one receiver */
+    /* per group, after the receivers of its senders */
+    uint32_t *receiver;
+    uint32_t *begin;                /* per group: index in senders; one more */
+    uint32_t *senders, *to;         /* by number; the receiver of each */
+    double *transfer_s, *compute_s; /* costs of the run, parallel to senders */
+    double *done_s;                 /* per node; negative: a leaf that is ready at 0 */
+    double *ready_s;                /* per node; NULL: 0 */
+    uint32_t *queue;                /* senders of one receiver */
 };
 
 /* All memory belongs to the arena. *out_any is false if the policy does not follow a

@@ -29,7 +29,7 @@ struct queue {
 };
 
 struct node {
-    struct queue port, processor; /* of senders */
+    struct queue port, processor; /* queues of senders */
     uint32_t combinations;        /* begun so far */
     uint32_t next, target;        /* as a sender: next in a queue; receiver */
     double start_s;               /* as a sender: begin of its running operation */

@@ -509,7 +509,7 @@ void cleave_tree_free(struct cleave_tree *tree)
 struct simulator {
     bool is_fixed;
     struct cv_fixed_tree tree; /* if is_fixed */
-    double *ready_s;           /* of a run; NULL: none */
+    double *ready_s;           /* ready times of a run; NULL: none */
 };
 
 static enum cleave_status open_simulator(const struct reduce_case *runs,

@@ -10,7 +10,7 @@
 #include <cleave/run.h>
 #include "model/joint/joint.h"
 
-/* Many runs with varying costs of the load. The bound is that of the load, plus a
+/* Many runs with varying costs of the load. The bound is the bound of the load, plus a
  * transfer if the master reduces. */
 enum cleave_status cv_reduced_load(const struct cleave_job *job,
                                    const struct cv_joint_job *joint,

@@ -28,8 +28,8 @@
 
 /* --- the process -------------------------------------------------------------------- */
 
-/* Its standard input is a socket; its standard error is an unnamed file, which has the
- * reason if it dies. */
+/* Standard input of the process is a socket; its standard error is an unnamed file, which
+ * has the reason if it dies. */
 
 extern char **environ;
 
@@ -263,8 +263,8 @@ static void add_hosts(const struct cleave_simgrid *where,
             add_name(file, where->workers[w]);
     }
 }
-/* `where`: NULL for a star; `platform`: of a load, or NULL. Counts and sizes of `told` that
- * follow from these are filled in. */
+/* `where`: NULL for a star; `platform`: platform of a load, or NULL. Fills in the counts
+ * and sizes of `told` that follow from these. */
 static enum cleave_status open_world(struct cv_simgrid_child *child,
                                      struct cv_wire_open told,
                                      const struct cleave_simgrid *where,
@@ -493,13 +493,13 @@ enum cleave_status cv_simgrid_hear_pairs(struct cv_simgrid_child *child,
 
 struct grid {
     struct cv_simgrid_source source;
-    const struct cleave_platform *platform; /* of a load */
+    const struct cleave_platform *platform; /* platform of a load */
     const struct cv_run *run;
     struct cv_simgrid_child *child; /* owned */
     bool noisy;
     bool under_way;    /* a run has begun and not ended */
     uint64_t numbered; /* chunks ordered                           */
-    double now_s;      /* of the last event                        */
+    double now_s;      /* time of the last event */
     uint32_t *nth;     /* owned: orders so far, per worker or receiver */
     uint32_t n;
 };

@@ -6,11 +6,11 @@
 #include "engine/simgrid_wire.h"
 #include "model/reduce/reduce_costs.h"
 
-/* What the engines below take as their source. */
+/* The source of the engines below. */
 struct cv_simgrid_source {
     const struct cleave_simgrid *where; /* NULL: a star                                 */
-    const struct cv_reduce_costs *costs; /* of a reduction */
-    bool plain; /* of a reduction: a node does one thing at a time */
+    const struct cv_reduce_costs *costs; /* costs of a reduction */
+    bool plain;                          /* reduction: a node does one thing at a time */
     /* For benchmarks: at its end each engine repeats its last run within SimGrid's process
      * and stores the seconds. */
     uint32_t repeats;

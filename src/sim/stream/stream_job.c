@@ -87,7 +87,8 @@ static enum cleave_status check_streams(const struct cleave_stream_job *job,
 
 /* --- one stream --------------------------------------------------------------------- */
 
-/* The platform of one master; groups, and so profiles, are those of the whole. */
+/* The platform of one master; it has the groups, and so the profiles, of the whole
+ * platform. */
 static enum cleave_status view_platform(struct stream_case *stream,
                                         struct cleave_error *err)
 {

@@ -27,7 +27,7 @@ struct cv_stream_stats {
     struct cv_as4dr_watch watch; /* for the policy */
 };
 
-/* The arena owns all memory except that of the rounds. */
+/* The arena owns all memory except the rounds. */
 enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
                                         const struct cleave_platform *platform,
                                         double horizon_s, double result_ratio,
