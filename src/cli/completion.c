@@ -40,8 +40,8 @@ static enum cleave_task task_of(const char *task)
                                         : CLEAVE_TASK_LOAD;
 }
 
-/* Add the first `length` bytes of a word, and `after`, to a list with spaces, unless
- * it is there. */
+/* Add the first `length` bytes of a word, and `after`, to a list with spaces, unless the
+ * list has it. */
 static void add_word(struct cv_text *out, const char *word, size_t length,
                      const char *after)
 {
@@ -163,8 +163,8 @@ static enum completes operand_completes(const struct cv_verb_list *verbs,
     return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 
-/* The length of the first sentence of a help text, without full stop, or of the words
- * that fit. */
+/* The length of the first sentence of a help text, without full stop; or the length of
+ * the words that fit. */
 static size_t sentence_length(const char *help)
 {
     const size_t max = 72;

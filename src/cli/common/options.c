@@ -83,7 +83,8 @@ static int refuse_foreign(const struct reader *reader, const char *typed, bool b
     return CV_EXIT_DONE;
 }
 
-/* What a synonym stands for: the words after the '=' of its advice; NULL: it is none. */
+/* The meaning of a synonym: the words after the '=' of its advice; NULL: it is not a
+ * synonym. */
 static const char *find_synonym(const struct reader *reader, const char *typed,
                                 size_t length)
 {
@@ -218,7 +219,7 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
         *(int *)field = option->value;
         return CV_EXIT_DONE;
     }
-    if (text == NULL) /* of CV_OPTION_MAYBE: the others have one */
+    if (text == NULL) /* only CV_OPTION_MAYBE may lack a value */
         text = "";
     switch (option->kind) {
     case CV_OPTION_FLAG:

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * `--name=value` and `--name value`, `-n value` and `-nvalue`, flags of one letter
- * together, `--` ends the options. A name must be typed in full. Where operands are a
- * command, the first of them ends the options as well: what follows is the command's. */
+ * together, `--` ends the options. A name must be typed in full. If operands are a
+ * command, its first word also ends the options: all later words belong to the
+ * command. */
 #ifndef CV_OPTIONS_H
 #define CV_OPTIONS_H
 #include <stdbool.h>
@@ -120,8 +121,9 @@ struct cv_parsed {
 bool cv_option_takes(const struct cv_option *option);
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* Options of other tools, separated by spaces, and the advice for them: after '=' the words that
- * they stand for, of which the last takes their argument, or which have it in place of '%'. */
+/* Options of other tools, separated by spaces, and the advice for them. After '=': the
+ * equivalent words; the last word takes the argument of the option, or '%' is replaced by
+ * it. */
 struct cv_other_tool_option {
     const char *names, *instead;
 };

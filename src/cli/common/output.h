@@ -66,7 +66,7 @@ const char *cv_fields_text(const char *text, struct cv_arena *arena);
 /* Print "cleave: TEXT" on stderr in one line. Control bytes of names are shown as
  * \xNN, and fields of the library as options. */
 void cv_print_line(const char *text);
-/* Write a text, as it is, to stderr by one write(2), and release it. */
+/* Write a text unchanged to stderr by one write(2), and release it. */
 void cv_print_raw(struct cv_text *text);
 /* Returns `status`. */
 int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
@@ -81,8 +81,8 @@ int cv_refuse_unknown(const char *what, const char *word, size_t count,
                       const void *context);
 /* Print "out of memory for WHAT"; returns CV_EXIT_FAILED. */
 int cv_no_memory(const char *what);
-/* Zeroed memory, and a copy of a text, in the arena, for what is needed before the work begins:
- * without memory the program prints the message of cv_no_memory() and ends. */
+/* Zeroed memory, and a copy of a text, in the arena, for use before the work begins:
+ * without memory the program prints the message of cv_no_memory() and exits. */
 void *cv_need(struct cv_arena *arena, size_t count, size_t size, const char *what);
 char *cv_need_text(struct cv_arena *arena, const char *text, const char *what);
 /* Print an error of the library; returns its exit status. */

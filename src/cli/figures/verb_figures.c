@@ -1,7 +1,7 @@
 /* verb_figures.c -- cleave figures. SPDX-License-Identifier: MIT
  *
- * The figures are a program of their own, cleave-figures, so that nobody carries them along
- * who only runs loads. What may be typed is checked and explained here; then this process
+ * The figures are a separate program, cleave-figures, so that users who only run loads
+ * need not install it. The options are checked and explained here; then this process
  * becomes that program. */
 #include "cli/figures/verb_figures.h"
 

@@ -1,7 +1,7 @@
-/* verb_figures.h -- cleave figures: what may be typed. SPDX-License-Identifier: MIT
+/* verb_figures.h -- options of cleave figures. SPDX-License-Identifier: MIT
  *
- * Both `cleave` and cleave-figures read it: the one for its help and to pass it on, the
- * other to do it. */
+ * Both `cleave` and cleave-figures read them: `cleave` for its help and to pass them on,
+ * cleave-figures to run. */
 #ifndef CV_VERB_FIGURES_H
 #define CV_VERB_FIGURES_H
 #include "cli/common/verb.h"
@@ -14,7 +14,7 @@ struct cv_figures_options {
     int list, quick, json, force, csv_only;
 };
 
-/* Its `run` starts cleave-figures with the same words. */
+/* The `run` of this verb starts cleave-figures with the same words. */
 extern const struct cv_verb cv_verb_figures;
 
 #endif

@@ -174,8 +174,8 @@ static bool names_this(struct part line)
     return false;
 }
 
-/* "/", or "/next?after=NUMBER", below the folder. The time does not tell how much of a wrong key is
- * right. */
+/* "/", or "/next?after=NUMBER", below the folder. The time does not depend on how much of
+ * a wrong key is correct. */
 static bool read_target(struct part target, const char *folder, uint64_t *after)
 {
     const size_t length = strlen(folder);
@@ -272,7 +272,7 @@ struct guest {
 struct cv_http {
     pthread_t thread;
     int listener, bell;
-    char folder[KEY + 1]; /* of all pages */
+    char folder[KEY + 1]; /* directory of all pages */
     atomic_bool wanted, closing;
     pthread_mutex_t lock;
     struct page *fresh; /* guarded by the lock: not yet taken by the thread */
@@ -409,8 +409,8 @@ static void tell(struct cv_http *http, struct guest *guest)
     dismiss(guest);
 }
 
-/* If all places are taken, that of the oldest guest who has not asked; NULL: all have. Only those who
- * know the key can keep a place. */
+/* If all places are taken, the place of the oldest guest without a request; NULL: all
+ * have sent one. Only a guest that knows the key can keep a place. */
 static struct guest *find_place(struct cv_http *http)
 {
     struct guest *silent = NULL;

@@ -243,7 +243,7 @@ void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt
         add_value(log->columns[i], &entry, &line); /* an unknown column stays empty */
         cv_text_add(&line, i + 1 < log->ncolumns ? "\t" : "");
     }
-    /* The columns stay those of GNU parallel. */
+    /* The columns remain the columns of GNU parallel. */
     cv_text_add(&line, attempt->dropped ? "\tdropped\n" : "\n");
     if (!line.failed)
         fwrite(line.bytes, 1, line.length, log->out.file);
@@ -345,7 +345,7 @@ static int take_errors(struct cv_run_rows *rows, uint64_t item)
     return -1;
 }
 
-/* In quotes if it has a quote, a separator or white space. `end` comes behind it. */
+/* In quotes if it has a quote, a separator or white space. `end` follows it. */
 static void add_column(struct cv_text *out, const char *bytes, size_t length,
                        char between, char end)
 {

@@ -11,9 +11,9 @@
 enum { CV_LOG_COLUMNS = 64 }; /* most columns of a log */
 
 struct cv_job_log {
-    struct cv_output_file out;   /* its file is NULL: there is no log           */
+    struct cv_output_file out;   /* out.file is NULL if there is no log */
     int failed;                  /* exit status of an error that was printed    */
-    int columns[CV_LOG_COLUMNS]; /* of the table; -1: unknown */
+    int columns[CV_LOG_COLUMNS]; /* columns of the table; -1: unknown */
     size_t ncolumns;
 };
 
@@ -23,7 +23,7 @@ int cv_job_log_open(struct cv_job_log *log, const char *path, bool resumes);
 /* `items` NULL: the attempt was a part of an input. */
 void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt,
                     const struct cv_item_commands *items);
-/* Returns `status`, or that of a failed write. Does nothing the second time. */
+/* Returns `status`, or the status of a failed write. The second call does nothing. */
 int cv_job_log_close(struct cv_job_log *log, int status);
 
 enum cv_rows_kind { CV_ROWS_NONE, CV_ROWS_CSV, CV_ROWS_TSV, CV_ROWS_JSON };
@@ -39,7 +39,7 @@ struct cv_run_rows {
     enum cv_rows_kind kind;
     const struct cv_item_commands *commands; /* borrowed */
     struct cleave_attempt last; /* the attempt of the next row; its texts are not kept */
-    char worker[256];           /* of that attempt */
+    char worker[256];           /* worker of the attempt */
     struct cv_row_errors *errors; /* owned */
     size_t nerrors, room;
     bool unordered; /* rows are written as they are made */

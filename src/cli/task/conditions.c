@@ -1,5 +1,4 @@
-/* conditions.c -- what happens in simulated runs and is not declared.
- * SPDX-License-Identifier: MIT */
+/* conditions.c -- undeclared effects of simulated runs. SPDX-License-Identifier: MIT */
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
 

@@ -25,7 +25,7 @@ int cv_price_open(const struct cv_task_options *options, const struct cv_load_jo
                      err.text);
 }
 
-/* NULL: all workers are used, as nothing was said about money. */
+/* NULL: all workers are used, as there are no options about money. */
 static const struct cv_price *price_of(const struct cv_load_job *load)
 {
     return load->price.rental != NULL ? &load->price : NULL;

@@ -34,13 +34,13 @@ struct cv_worker_sum {
 struct cv_load_job {
     struct cleave_job job;
     struct cleave_platform *platform; /* owned */
-    double units;                     /* of the load, or of all items */
+    double units;                     /* size of the load, or of all items */
     struct cleave_schedule *schedule; /* owned: the plan; NULL: none was made */
     struct cv_price price;
     bool reduced; /* `joint` is used */
     struct cv_then_reduce joint;
     struct cleave_stats exact;  /* one exact run of a policy before a reduction */
-    const char *conditions;     /* of simulations, in words; NULL: none */
+    const char *conditions;     /* conditions of simulations, in words; NULL: none */
     struct cv_sizes items;      /* in the arena; none: a load */
     struct cv_worker_sum *sums; /* per worker of the plan, in the arena */
     double list_order_s;        /* items in the order of their list; NAN: planned so */
@@ -94,7 +94,7 @@ void cv_schedule_headline(const struct cv_load_job *load, const struct cv_screen
 /* Headline, workers, rounds or chunks, workers left out, and the chart. */
 void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
                       struct cv_text *out);
-/* Of loads and of items. */
+/* The options of loads and of items. */
 void cv_schedule_json(struct cv_task_call *task, struct cv_json *json);
 /* Look for workers as the options ask. Returns an exit status. */
 int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
@@ -103,8 +103,8 @@ int cv_price_open(const struct cv_task_options *options, const struct cv_load_jo
 void cv_schedule_chart(struct cv_task_call *task, const struct cv_screen *screen,
                        struct cv_text *out);
 
-/* --then-reduce: read it, check other options, and plan; sets what is shown instead. Returns an
- * exit status. */
+/* --then-reduce: read it, check other options, and plan; sets the result that is shown
+ * instead. Returns an exit status. */
 int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options);
 /* ", then reduced at the master, ..."; a table of the plan and of plans made apart. */
 void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out);

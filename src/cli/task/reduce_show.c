@@ -63,8 +63,8 @@ bool cv_reduce_is_exact(const struct cleave_reduction *job)
             cv_distribution_cv(&compute) == 0);
 }
 
-/* What the mean length over random ready times cannot beat, costs at their means: the
- * bound ln(sum of exp(s ready)) / s is convex, so that its mean is at least what it is at
+/* A lower bound on the mean length over random ready times, with costs at their means:
+ * the bound ln(sum of exp(s ready)) / s is convex, so its mean is at least its value at
  * the mean of the law. */
 static double ready_mean_bound(const struct cleave_reduction *job)
 {

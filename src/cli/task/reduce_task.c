@@ -182,7 +182,7 @@ static int read_law(const char *option, const char *text)
     return CV_EXIT_DONE;
 }
 
-/* Read --ready and --ready-model into the job. Known times say how many nodes there are.
+/* Read --ready and --ready-model into the job. Known times determine the number of nodes.
  * Returns an exit status. */
 static int read_ready(const struct cv_task_options *options, struct cv_reduce_job *out)
 {

@@ -19,7 +19,7 @@ struct cv_reduce_job {
 };
 
 uint32_t cv_reduce_nodes(const struct cv_reduce_job *reduce);
-/* The means of transfers and combinations; false if the costs are those of a file. */
+/* The means of transfers and combinations; false if the costs come from a file. */
 bool cv_reduce_means(const struct cleave_reduction *job, double *d, double *c);
 /* Whether the costs do not vary: a file, or laws without spread. */
 bool cv_reduce_is_exact(const struct cleave_reduction *job);
@@ -36,7 +36,7 @@ void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out);
 /* Length, bounds, shape and, if `drawn` and the tree is small, a drawing of the trace. */
 void cv_tree_text(struct cv_task_call *task, bool drawn, const struct cv_screen *screen,
                   struct cv_text *out);
-/* What is proved about the tree: the bound or guarantee for its policy and these costs. */
+/* The proved bound or guarantee for the tree, from its policy and these costs. */
 void cv_reduce_explain(const struct cv_reduce_job *reduce,
                        const struct cv_task_options *options, struct cv_text *out);
 

@@ -17,9 +17,10 @@ struct cv_streams_job {
     /* simulate */
     struct cleave_stream_job job;
     struct cleave_streams_result *result; /* owned */
-    const uint32_t *of;                   /* per stream of the result: that of the plan */
+    /* per stream of the result: its number in the plan */
+    const uint32_t *of;
     struct cleave_platform *served; /* owned: workers of a trace, as they are served */
-    const struct cleave_stream_round *rounds; /* of all streams together */
+    const struct cleave_stream_round *rounds; /* rounds of all streams together */
     size_t nrounds;
     double idle_s, wait_send_s, wait_return_s;
     uint64_t chunks, events;

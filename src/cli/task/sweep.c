@@ -8,7 +8,7 @@
 #include "cli/task/task.h"
 #include "model/platform/platform_internal.h"
 
-/* A quantity, and what its values are. */
+/* A quantity, and the kind of its values. */
 struct values {
     const char *name; /* "": a cost of a worker, or a factor on it */
     enum cleave_task task;
@@ -95,7 +95,7 @@ void cv_sweep_names(enum cleave_task task, const char *after, struct cv_text *ou
 struct steps {
     double from, to;
     double step;   /* 0: by equal factors */
-    size_t points; /* of those            */
+    size_t points; /* number of values */
 };
 
 /* "latency, bandwidth, speed or compute-latency". */
@@ -219,7 +219,7 @@ static int make_values(const struct steps *steps, struct cv_arena *arena,
     return CV_EXIT_DONE;
 }
 
-/* What is named so, if anything; `name` is kept. */
+/* Find the quantity with this name, if any; `name` is kept. */
 static void find_swept(const char *name, enum cleave_task task, struct cv_sweep *out)
 {
     static const enum cv_swept of_costs[] = { CV_SWEEP_COST, CV_SWEEP_FACTOR };
@@ -271,7 +271,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A law with another spread. One that is always 0 has none. */
+/* A law with another spread. A law that is always 0 has no spread. */
 static int replace_cv(const char *option, double cv, struct cv_arena *arena,
                       const char **law)
 {

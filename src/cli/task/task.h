@@ -32,14 +32,14 @@ struct cv_task_options {
     const char *costs;   /* reduce: all costs; items: a job log                    */
 
     /* loads and items */
-    struct cv_strings via; /* who leads whom                                       */
+    struct cv_strings via; /* leaders of workers */
     struct cv_amount load; /* the load, or ...                                     */
     double lifespan_s;     /* ... as much as ends in this time                     */
     double packaging_s;
     int in_turn;               /* no send overtakes results                        */
     int before_round;          /* results come right before the next chunk         */
     double answers_s;          /* answers of workers take so long                  */
-    const char *stalls;        /* NULL: no worker stands still                     */
+    const char *stalls;        /* NULL: no worker stalls */
     const char *cost_law;      /* NULL: records cost the same                      */
     struct cv_strings hangs;   /* WORKER@TIME                                      */
     double host_timeout_s;     /* 0: not given                                     */
@@ -50,7 +50,7 @@ struct cv_task_options {
     double deadline_s, budget; /* plan: one of them; below 0: not given            */
     const char *send_order, *return_order;
     uint64_t rounds;   /* 0: not given                                             */
-    const char *sizes; /* of items; NULL: `costs` has them                         */
+    const char *sizes; /* sizes of items; NULL: `costs` has them */
     uint64_t weight;   /* column of the sizes; 0: not given                        */
     int gantt, all_chunks, all_items;
 
@@ -86,7 +86,7 @@ extern const struct cv_task_options cv_task_presets;
 
 enum cv_swept {
     CV_SWEEP_NONE,
-    CV_SWEEP_CV, /* of both laws of a reduction */
+    CV_SWEEP_CV, /* coefficient of variation of both laws of a reduction */
     CV_SWEEP_TRANSFER,
     CV_SWEEP_COMPUTE,
     CV_SWEEP_NODES,
@@ -105,7 +105,7 @@ enum cv_swept {
  *     nodes=16:256:16      a step */
 struct cv_sweep {
     enum cv_swept what;
-    const struct cv_worker_field *field; /* of COST and FACTOR */
+    const struct cv_worker_field *field; /* the field of COST and FACTOR */
     const char *name;                    /* "cv"; static or in the arena */
     const double *values;                /* in the arena, increasing  */
     size_t count;
@@ -134,7 +134,7 @@ int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *
 struct cv_compare_cell {
     const struct cleave_policy *policy;
     struct cleave_stats stats; /* a single run has only its mean */
-    double cost;               /* of the plan for a budget       */
+    double cost;               /* cost of the plan for a budget */
     const char *reason;        /* why it does not apply, or NULL */
 };
 
@@ -145,9 +145,10 @@ struct cv_comparison {
     size_t npolicies;
     struct cv_compare_cell *cells; /* npolicies for each value of the sweep            */
     struct cleave_bound *bounds;   /* per value: holds for all policies                */
-    uint64_t runs;                 /* of each policy and value; 1 when costs are exact */
-    bool noisy;                    /* costs vary: runs are drawn, even if only one     */
-    bool lives;                    /* as much as ends within a lifespan: more is better */
+    /* runs for each policy and value; 1 if costs are exact */
+    uint64_t runs;
+    bool noisy; /* costs vary: runs are drawn, even if only one     */
+    bool lives; /* as much as ends within a lifespan: more is better */
 };
 
 enum { CV_NOISE_ROOM = 48 };
@@ -161,12 +162,13 @@ struct cv_task_call {
     const struct cv_task_kind *kind;
     const struct cv_task_options *options;
     struct cv_arena *arena;
-    void *job; /* of the task, zeroed before it is opened              */
-    /* Set by `open`: the result to make and show instead of that of the verb; NULL. */
+    void *job; /* state of the task, zeroed before it is opened */
+    /* Set by `open`: the result to make and show instead of the result of the verb;
+     * NULL. */
     const struct cv_task_part *instead;
     struct cleave_trace *trace; /* owned; NULL: no trace is kept                        */
     struct cleave_trial trial;  /* runs, threads, noise and progress of a simulation    */
-    char noise[CV_NOISE_ROOM];  /* of the trial, as it is spelt: "normal:0.2"           */
+    char noise[CV_NOISE_ROOM];  /* noise of the trial, as spelt: "normal:0.2" */
     struct cleave_stats stats;  /* the result of a simulation, if it has this form      */
     struct cv_comparison found; /* the result of a comparison                           */
     struct cleave_trace_facts
@@ -227,7 +229,7 @@ struct cv_task_kind {
 int cv_task_plan(const struct cv_call *call);
 int cv_task_simulate(const struct cv_call *call);
 int cv_task_compare(const struct cv_call *call);
-/* The other members of a verb that all of them share; `rules` are those of the task. */
+/* The members that all verbs share; `rules` are the rules of the task. */
 #define CV_TASK_VERB(flow)                       \
     .rules = rules, .presets = &cv_task_presets, \
     .values_size = sizeof(struct cv_task_options), .run = flow
@@ -237,7 +239,7 @@ int cv_task_compare(const struct cv_call *call);
 /* Carry out `flow` for the task whose verb is at `offset` of struct cv_task_kind. */
 int cv_task_run(const struct cv_call *call, size_t offset,
                 int (*flow)(struct cv_task_call *task));
-/* The platform of the options, or that of a topology; owned by the caller. Returns an exit
+/* The platform of the options, or of a topology; owned by the caller. Returns an exit
  * status. */
 int cv_task_platform(struct cv_task_call *task, const struct cleave_simgrid *simgrid,
                      struct cleave_platform **out);
@@ -262,7 +264,7 @@ void cv_policy_line(const char *policy, const char *picked, const char *why, siz
 /* The table of times, and a line that shows how they are spread. */
 void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *screen,
                    struct cv_text *out);
-/* The line that tells how many rows were not shown. */
+/* The line with the number of rows that were not shown. */
 void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out);
 /* Add an empty line and the table, which is released. */
 void cv_add_table(struct cv_table *table, const struct cv_screen *screen,

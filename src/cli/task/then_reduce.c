@@ -82,7 +82,8 @@ static int check_policy(const struct cv_call *call, bool compared)
     return CV_EXIT_DONE;
 }
 
-/* Its formulas are about workers that stay as they are and take a chunk of any size. */
+/* The formulas of this task require workers that do not change and take a chunk of any
+ * size. */
 static int check_workers(const struct cleave_platform *platform)
 {
     if (cv_platform_led(platform) > 0)
@@ -100,7 +101,7 @@ static int check_workers(const struct cleave_platform *platform)
     return CV_EXIT_DONE;
 }
 
-/* The bound of one round and any tree, or of the load alone where that is larger; at the
+/* The bound of one round and any tree, or of the load alone if that is larger; at the
  * master the last partial has to be sent after the load. */
 static enum cleave_status find_bound(struct cv_load_job *load, struct cleave_error *err)
 {
@@ -232,9 +233,9 @@ void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *ou
                 CV_SHOW_NUMBER(joint->job.costs.d), CV_SHOW_NUMBER(joint->job.costs.c));
 }
 
-/* Parts of what is shown: the first line, and of it ", then reduced at the master, ..."; the
- * plan beside those that are made apart, as a table; what planning apart takes, and how much
- * longer than the plan that is; and members of JSON. */
+/* Parts of the result: the first line, with ", then reduced at the master, ..."; a table
+ * of the plan and the separately made plans; the time with separate plans, and how much
+ * longer that is than the plan; members of JSON. */
 static void add_head(const struct cv_load_job *load, const struct cv_screen *screen,
                      struct cv_text *out)
 {

@@ -6,7 +6,7 @@
 struct cv_sample_file {
     const char *name, *what;
     bool program;
-    const char *const *lines; /* without their ends; NULL behind the last */
+    const char *const *lines; /* lines without newlines; NULL after the last */
 };
 
 /* Made by tools/make-samples; ends with a NULL name. */

@@ -1,9 +1,9 @@
 /* verb_batch_script.c -- cleave batch-script and cleave slurm-script. SPDX-License-Identifier: MIT
  *
- * For Slurm, a script around `cleave run --slurm`: before the time limit, and when the job is
- * preempted, the run is told to stop; what it has finished is in its journal, the job goes
- * back to the queue and goes on from there. For other systems, a script around `cleave run
- * --listen` that starts `cleave join` on the other nodes of the job. */
+ * For Slurm, a script around `cleave run --slurm`: before the time limit, and when the
+ * job is preempted, the run gets a signal to stop; its journal has the finished chunks,
+ * the job returns to the queue and resumes from there. For other systems, a script around
+ * `cleave run --listen` that starts `cleave join` on the other nodes of the job. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

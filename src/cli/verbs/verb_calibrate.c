@@ -81,8 +81,8 @@ static double quantile(const double *sorted, size_t count, double part)
     return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
-/* Add a line for the file that tells how far the measurements of workers are from
- * these costs, and warn if they differ much. The first of `names` stands for all. */
+/* Add a line to the file with the deviation of the workers' measurements from these
+ * costs, and warn if they differ much. The first of `names` represents all. */
 static void spread_tell(const struct cv_spread *spread, const char *const *names,
                         size_t nnames, const struct cleave_worker *costs,
                         struct cv_text *comment)

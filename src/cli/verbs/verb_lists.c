@@ -76,7 +76,7 @@ static int show_json(const struct cleave_policy *only)
     return cv_result_close(&json);
 }
 
-/* The name, and "what it does [rounds, min_chunk]". */
+/* The name, and "summary [rounds, min_chunk]". */
 static void add_summary(const struct cleave_policy *policy, struct cv_table *table)
 {
     const struct cleave_param *p = policy->params;

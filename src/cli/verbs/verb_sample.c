@@ -19,11 +19,11 @@ struct pen;
 
 struct sample_kind {
     const char *name, *what;
-    unsigned stream; /* of random numbers; the same stream gives the same data */
+    unsigned stream; /* stream of random numbers; the same stream gives the same data */
     bool compressed; /* by zstd, in several frames                               */
     double share;    /* records relative to --records */
     void (*head)(struct pen *pen); /* NULL: none                        */
-    void (*record)(struct pen *pen, uint64_t number); /* from 1 on      */
+    void (*record)(struct pen *pen, uint64_t number); /* number: the first is 1 */
     void (*tail)(struct pen *pen);
 };
 

@@ -91,10 +91,11 @@ struct told {
     struct cv_json json;
     bool as_json;
     uint64_t pieces, bytes;
-    uint64_t places;                    /* with --index */
-    const struct cv_format_guess *like; /* what the input seems to be; NULL */
-    bool chose;                         /* a format was chosen: */
-    char choice[300];                   /* a message about it */
+    uint64_t places; /* with --index */
+    /* the format that the input seems to have; NULL */
+    const struct cv_format_guess *like;
+    bool chose;       /* a format was chosen: */
+    char choice[300]; /* a message about it */
 };
 
 static void written(void *context, const struct cv_piece_file *file)

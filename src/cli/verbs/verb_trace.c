@@ -34,7 +34,7 @@ struct context {
     struct cv_report_data data;
 };
 
-/* Refuse what is no trace that can be read. */
+/* Refuse a file that is not a readable trace. */
 static int check_path(const char *path)
 {
     if (path == NULL)

@@ -19,8 +19,8 @@ enum { WORKERS = 1000 };
 enum { USED, UNITS, BOUND, PLANNED }; /* of a plan */
 enum { RING_USED, RING_UNITS, OWN_USED = PLANNED, OWN_UNITS, OWN_BOUND, GAIN };
 
-/* A point of the figure, and what an independent solver found for it: the optimum of the
- * published weights, throughput of a good order of service, a bound for any order. */
+/* A point of the figure, and the results of an independent solver for it: the optimum of
+ * the published weights, throughput of a good order of service, a bound for any order. */
 struct point {
     double tau_s, margin;
     uint32_t streams;
@@ -82,7 +82,7 @@ struct summary {
     double most_gain;
     unsigned scarce, unproved, down;
     unsigned larger;    /* steps of one stream that add more than the one before   */
-    double step_before; /* what the last stream added; INFINITY: nothing to compare */
+    double step_before; /* gain of the last stream; INFINITY: nothing to compare */
     uint32_t streams_before;
     uint32_t all_ring[2], all_own[2]; /* least streams for all, rounds of 2 and 1 s */
     double ring_before, own_before;
@@ -273,8 +273,8 @@ const struct cv_figure cv_figure_streams_selection = {
 /* --- Table 1 ------------------------------------------------------------------------ */
 
 /* Millot and Parrot, PPAM 2013, Table 1: ten kinds of workers, 100 of each. For rounds of
- * 100 s: what a worker gives, and what it takes of its master by the published weights,
- * which reckon with the worst worker before it, and by its own messages. */
+ * 100 s: the throughput of a worker, and the time that its master needs for it, by the
+ * published weights, which assume the worst predecessor, and by its own messages. */
 
 enum { KINDS = CV_PUBLISHED_KINDS };
 enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN };

@@ -50,7 +50,7 @@ struct cv_map_message {
 struct cv_map_link {
     MPI_Comm comm;
     struct cv_map_tasks *tasks;         /* borrowed                                   */
-    struct cv_map_message message;      /* the last one that was received             */
+    struct cv_map_message message;      /* the last message received */
     struct cv_map_transfer listen;      /* receives it                                */
     struct cv_map_transfer **transfers; /* borrowed                                   */
     MPI_Request *requests;              /* owned, as the next two: one per transfer   */

@@ -499,7 +499,7 @@ cleave_mpi_map_reduce(const struct cleave_mpi_map *map, MPI_Comm comm,
         err = &ignored;
     if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
         return cv_fail(err, CLEAVE_EINPUT, "expected an intra-communicator");
-    /* Separate messages from those of the program. */
+    /* Separate messages from messages of the program. */
     if (MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
         return cv_fail(err, CLEAVE_EENGINE, "MPI could not duplicate the communicator");
     status = run(map, own, &result, err);

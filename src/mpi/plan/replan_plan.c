@@ -414,7 +414,7 @@ void cv_replan_history_see(struct cv_replan_history *history,
         call->came_s[i] -= first;
     note(history->least_s, cv_ready_bound(&job) - (call->last_s - first));
     late = call->last_s > call->since_s + call->job.d + call->job.c;
-    /* If plans work, one call does not count: the root may have come last. */
+    /* If plans work, one call does not count: the root may have arrived last. */
     history->apart = late || (history->worked && !history->together);
     history->together = !late;
     judge(history);

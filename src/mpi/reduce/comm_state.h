@@ -90,9 +90,10 @@ struct cv_comm_state {
     MPI_Comm users; /* borrowed: the program's                        */
     MPI_Comm comm;  /* owned: a copy that returns errors; MPI_COMM_NULL until needed */
     int rank, size;
-    unsigned ahead;    /* pairs that met before their last segment was combined */
-    unsigned seen;     /* calls of auto before `comm` existed */
-    bool nested;       /* of a machine or of leaders: not divided by machines */
+    unsigned ahead; /* pairs that met before their last segment was combined */
+    unsigned seen;  /* calls of auto before `comm` existed */
+    /* the communicator of a machine or of leaders: not divided by machines */
+    bool nested;
     bool request;      /* `placed` is known */
     bool placed;       /* may have `comm`; else the MPI library does all reductions */
     int broken;        /* error after which nothing is reliable */
@@ -133,7 +134,7 @@ extern struct cv_mpi_process {
     /* Reductions that are not complete, on all communicators. Differs between ranks: it
      * may only be used to skip the search for reductions of one communicator. */
     atomic_int pending;
-    struct cv_mpi_settings defaults;                   /* of new states */
+    struct cv_mpi_settings defaults;                   /* defaults of new states */
     void (*report)(const struct cv_comm_state *state); /* before it is freed; or NULL */
 } cv_mpi_process;
 

@@ -1,8 +1,8 @@
 /* link_costs.c -- costs of transfers and combinations, measured and agreed on.
  * SPDX-License-Identifier: MIT
  *
- * The cost of combining is that of a sum of doubles; latency and bandwidth, unless ranks
- * share processors, are those of a few messages with a few other ranks. The cost of the
+ * The cost of combining is measured with a sum of doubles; latency and bandwidth, unless
+ * ranks share processors, with a few messages to a few other ranks. The cost of the
  * operator in use is noted in reductions 1, 2, 4, 8, ... and agreed on by an
  * MPI_Iallreduce that the next reduction waits for, so that all ranks use it in the same
  * call. */
@@ -163,8 +163,8 @@ static void summarize(struct cv_link_costs *costs, const double *all, int size)
     costs->byte_s = large > small ? (large - small) / (LARGE - SMALL) : 0;
 }
 
-/* Round trips with a few other ranks. The time with the fastest of them is likely to be
- * that of the rank. */
+/* Round trips with a few other ranks. The time with the fastest of them is probably the
+ * time of the rank itself. */
 static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size)
 {
     char buffer[LARGE] = { 0 };

@@ -37,7 +37,7 @@ struct cv_mpi_settings {
     double least_bytes; /* shorter vectors are left to MPI, except by fixed policies */
     double share_bytes; /* shared memory of tree-dyn on one machine */
     bool window;        /* use a window even if ranks share memory */
-    int slices;         /* of tree-replan; 1: none */
+    int slices;         /* slices of tree-replan; 1: none */
     int machine_ranks;  /* neighbouring ranks that share a machine; 1: no machines */
 };
 

@@ -43,7 +43,7 @@ enum { TOLD_TO, TOLD_UNASKED, TOLD_FROM };
 enum { TO_NOBODY = -1, TO_MPI = -2, TO_SLICES = -3 };
 
 struct cv_replanning {
-    struct cv_arena arena; /* of all arrays */
+    struct cv_arena arena; /* owner of all arrays */
     int *told;             /* message of the root                               */
     int *expect;           /* ranks from which partials come, in order          */
     double *came_s;        /* root: arrival of each rank                        */
@@ -236,7 +236,7 @@ static int take_report(struct cv_reduction *r, int rank)
     cv_replan_hear(of->plan, rank, of->heard[rank], now);
     if (of->heard[rank] == 0)
         of->came_s[rank] = at->last_s = now;
-    /* If it was told of more partials in the meantime, it will report again. */
+    /* If orders for more partials arrived in the meantime, it will report again. */
     return cv_replan_is_idle(of->plan, rank) ? MPI_SUCCESS : listen_to(r, rank);
 }
 

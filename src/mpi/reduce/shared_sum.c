@@ -169,7 +169,7 @@ struct shared_pair {
     char *recv;      /* borrowed; NULL: it does not want the result        */
     char *own_shared, *other_shared;
     bool gives;                 /* the other rank wants the result                    */
-    bool first;                 /* its value is the first operand                     */
+    bool first;                 /* the value is the first operand */
     int given, ready, combined; /* segments: in own_shared, copied to `recv`, combined */
     unsigned looks;
 };
@@ -456,7 +456,7 @@ static int meet(struct shared_sum *sum, uint64_t first_ticket, bool *out_last,
     CV_MPI_TRY(cv_atomic_words_add(&state->atomics, WORD_TICKETS, 1, &ticket));
     pair = (int)((ticket - first_ticket) / 2);
     *out_last = pair == state->size - 2;
-    /* If another rank is there already, no copy is needed. */
+    /* If another rank has already arrived, no copy is needed. */
     CV_MPI_TRY(cv_atomic_words_add(&state->atomics, WORD_PAIRS + pair, 0, &found));
     if (sum->at == NOWHERE && cv_atomic_words_rank(&state->atomics, found) < 0) {
         CV_MPI_TRY(cv_vector_copy(&sum->vector, sum->own,

@@ -37,7 +37,7 @@ static inline bool cv_is_coming(const struct cleave_worker *worker)
            worker->bandwidth_ups <= 2 * CV_VACANT_UPS;
 }
 
-/* Number of places up to the last one that is not reserved, or expected soon; at least 1.
+/* Number of places up to the last place that has a worker or expects it soon; at least 1.
  * Reserved places are last. */
 static inline uint32_t cv_count_workers(const struct cleave_worker *workers, uint32_t n)
 {

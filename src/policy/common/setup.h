@@ -89,7 +89,7 @@ struct cleave_setup {
     struct cv_step_budget *budget;      /* steps for searches; NULL: no limit */
 };
 
-/* Whether a policy computes what it does in a lifespan: not if speeds change. */
+/* Whether a policy computes its work within a lifespan: not if speeds change. */
 static inline bool cv_knows_work(const struct cleave_policy *policy,
                                  const struct cleave_view *view)
 {

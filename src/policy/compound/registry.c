@@ -1,4 +1,4 @@
-/* registry.c -- the list of policies, and the two that choose among the others.
+/* registry.c -- the list of policies, and the two policies that choose from it.
  * SPDX-License-Identifier: MIT */
 #include "policy/compound/registry.h"
 
@@ -225,7 +225,7 @@ static bool takes_part(const struct cleave_policy *policy, const struct cleave_v
                        const struct cleave_setup *setup)
 {
     if (policy == &cleave_policy_leaders && setup->tree == NULL)
-        return false; /* others are exact without leaders */
+        return false; /* other platforms are exact without leaders */
     if (policy->task != CLEAVE_TASK_LOAD || (policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return false;
     if (policy->minds_folds) /* a forecast does not show its gain */
@@ -257,7 +257,7 @@ static enum cleave_status measure(const struct cleave_policy *policy,
     return CLEAVE_OK;
 }
 
-/* Simulate a policy. One that does not take the load is skipped. */
+/* Simulate a policy; skip it if it does not take the load. */
 static enum cleave_status enter(struct policy_trial *trial,
                                 const struct cleave_policy *policy,
                                 const struct cleave_view *view, uint32_t runs,
@@ -357,9 +357,9 @@ static enum cleave_status enter_all(struct policy_trial *trial,
 }
 
 /* Find the least mean makespan of `runs` simulated runs with the expected error of the
- * view. Policies with preset parameters take part, except those that try others
- * themselves and, on large platforms, those whose plans take long. Among equals the
- * planner of the platform wins, then the first in the list.
+ * view. Policies with preset parameters take part, except policies that try other
+ * policies themselves and, on large platforms, policies whose plans take long. Among
+ * equals the planner of the platform wins, then the first in the list.
  *
  * A trial takes at most `limit_s` seconds, counted in steps (base/step_budget.h); half of
  * them are kept for planning with the best policy. Searches for orders of results come
@@ -425,10 +425,10 @@ static const char *policy_trial_late(const struct policy_trial *trial, double li
  * speeds and memory limits, xmi-k for equal workers on a shared port, and links if links
  * share no port (proofs in docs/theory/bounds.md). If costs may be off, auto takes
  * portfolio. Else, also for streams and open chunks, it simulates every policy that takes
- * the load with the declared costs and picks the one that ends first; with a lifespan,
- * the one that does most. That takes at most `limit` seconds, counted in steps and not by
- * a clock: the pick is the same on every machine. The pick and its reason are noted with
- * the plan. */
+ * the load with the declared costs and picks the policy that ends first; with a lifespan,
+ * the policy that does most. That takes at most `limit` seconds, counted in steps and not
+ * by a clock: the pick is the same on every machine. The pick and its reason are noted
+ * with the plan. */
 
 /* for streams with costs that may be off */
 enum { STREAM_RUNS = 20 };

@@ -1,7 +1,7 @@
 /* observed.h -- durations that a reduction policy has observed.
  * SPDX-License-Identifier: MIT
  *
- * A node's known cost is that of its last combination. */
+ * A node's known cost is the cost of its last combination. */
 #ifndef CV_OBSERVED_H
 #define CV_OBSERVED_H
 #include <math.h>

@@ -15,7 +15,7 @@
  *   A node that became ready may wait for a transfer and a combination.
  * - Plans: while partials become ready and costs are steady, plans replace these rules.
  *
- * A node's expected cost is that of its last combination, else the mean of all. Rules
+ * A node's expected cost is the cost of its last combination, else the mean of all. Rules
  * apply when a node or a neighbour becomes idle, when a neighbour begins to combine, and
  * when a wait ends. */
 #include <math.h>
@@ -58,7 +58,8 @@ static inline void intervals_join(struct intervals *in, uint32_t receiver,
 }
 
 struct adapt_node {
-    double idle_since_s, began_s, lasted_s; /* began_s, lasted_s: of the last operation */
+    /* began_s, lasted_s: start and duration of the last operation */
+    double idle_since_s, began_s, lasted_s;
     double combines_since_s, receives_since_s, wait_until_s;
     uint32_t buffered; /* arrived, not being combined */
     bool gone, receives, combines;
@@ -127,13 +128,13 @@ enum { ENOUGH = 8 };
 /* The best plan of an interval: its end, its cut, the side that receives. */
 struct best {
     double done_s;
-    uint32_t cut; /* the last one of the left part */
+    uint32_t cut; /* last node of the left part */
     bool left_receives;
 };
 
 struct planned {
-    uint32_t to;             /* its receiver, or NOBODY */
-    uint32_t turn;           /* its index among the senders of that node */
+    uint32_t to;             /* receiver of its partial, or NOBODY */
+    uint32_t turn;           /* index among the senders of that receiver */
     uint32_t receives, came; /* partials planned for it; partials sent */
     double wake_s;           /* the last time asked for */
 };
@@ -141,11 +142,11 @@ struct planned {
 struct adapt_plans {
     struct planned *planned;   /* per node                                              */
     double last_s;             /* when the last partial became ready           */
-    double planned_s, again_s; /* time of the last plan; of the next one */
+    double planned_s, again_s; /* times of the last plan and of the next plan */
     double squares_s2;         /* sum of squared transfers */
     /* The current plan, of m intervals: */
     uint32_t m;
-    uint32_t *node;     /* their holders */
+    uint32_t *node;     /* holders of the partials */
     double *mu_s;       /* added if a single node receives */
     double a, b;        /* costs: the maximum of the two, and their sum */
     struct best *table; /* row i, column j                                             */
@@ -248,8 +249,8 @@ static void find_cut(const struct adapt_plans *plans, uint32_t i, uint32_t j,
         try_cut(plans, i, j, *from - 1, left_receives, best);
 }
 
-/* Who holds i .. j in the end; sets senders and receivers. Recursion as deep as the
- * tree. */
+/* The node that holds i .. j in the end; sets senders and receivers. Recursion as deep as
+ * the tree. */
 static uint32_t build(struct adapt_plans *plans, uint32_t i, uint32_t j)
 {
     const struct best *best = at(plans, i, j);

@@ -17,7 +17,7 @@
 struct tree_walk {
     const uint32_t *parent;  /* shared by all runs, like the next three */
     const uint32_t *turn;    /* per node: at its receiver; NULL: by number */
-    const uint32_t *senders; /* of all nodes, receiver by receiver, in turn */
+    const uint32_t *senders; /* senders of all nodes, receiver by receiver, in turn */
     const uint32_t *from;    /* per node: where its senders begin; n + 1 */
     bool any_order;          /* first come, first served */
     uint32_t ahead;          /* partials that may wait when a transfer begins; 0: the
@@ -149,7 +149,7 @@ static bool walk_fixed(const void *state, const struct cleave_view *view,
 
 /* --- greedy: the optimal tree for equal costs --------------------------------------- */
 
-/* The tree is built backwards from its end: the next node is put below the one that can
+/* The tree is built backwards from its end: the next node is put below the node that can
  * receive from it latest (model/reduce/reduce_tree.h). `max_transfers` limits the
  * transfers at the same time, `max_reducers` the nodes that receive; the tree is optimal
  * for its limit. With `ordered` the nodes are numbered so that only neighbouring
@@ -318,7 +318,7 @@ static bool greedy_fixed(const void *state, const struct cleave_view *view,
            walk_fixed(state, view, out);
 }
 
-/* For costs other than those of the tree no better bound is known. */
+/* If costs differ from the costs of the tree, no better bound is known. */
 static double greedy_longest(const void *state, const struct cleave_view *view,
                              double transfer_s, double compute_s)
 {
@@ -440,7 +440,8 @@ static enum cleave_status fibonacci_plan(void *state, const struct cleave_view *
     if (parent == NULL)
         return cv_fail_memory(err, "the tree");
     parent[0] = CV_NO_NODE;
-    /* The representation of i is the largest number in it and that of the rest. */
+    /* The representation of i is the largest number in it, followed by the representation
+     * of the rest. */
     for (uint64_t number = 1, next = 2, sum; number < n; number = next, next = sum) {
         sum = number + next;
         for (uint64_t i = number; i < next && i < n; i++)
@@ -492,9 +493,9 @@ const struct cleave_policy cleave_policy_fibonacci = {
  * a given node has the result in the end; with `ordered` only neighbours are combined
  * (model/ready/ready_ordered.h).
  *
- * In simulation with random ready times the tree is made for those of every run: the loss
- * of other policies against it is the value of knowing the times. If costs differ from the
- * declared ones, the tree is kept. */
+ * In simulation with random ready times the tree is made for the times of every run: the
+ * loss of other policies against it is the value of knowing the times. If costs differ
+ * from the declared ones, the tree is kept. */
 
 struct ready {
     struct tree_walk walk;
@@ -572,8 +573,9 @@ static bool ready_is_best(const void *state)
     return ready->root == CV_NO_NODE && !ready->ordered;
 }
 
-/* At most the binomial tree after the last ready time; for costs other than those of the
- * tree no better bound is known than one after the other. */
+/* At most the time of the binomial tree after the last ready time; if costs differ from
+ * the costs of the tree, no better bound is known than all transfers and combinations in
+ * sequence. */
 static double ready_longest(const void *state, const struct cleave_view *view,
                             double transfer_s, double compute_s)
 {

@@ -4,7 +4,7 @@
  * tree-dyn with two more rules, both from durations already observed:
  *
  * - Speeds: of two idle nodes the one with the smaller expected cost receives; a node's
- *   expected cost is that of its last combination, else the mean of all seen.
+ *   expected cost is the cost of its last combination, else the mean of all seen.
  * - Overlap: an idle node without an idle partner sends to the node that has been
  *   combining longest with its port free, if that one's cost is known and exceeds its own
  *   expected cost by at most `guard` mean transfers; to any if all cost the same and

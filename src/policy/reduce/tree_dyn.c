@@ -106,10 +106,10 @@ const struct cleave_policy cleave_policy_tree_dyn = {
 /* --- ordered-tree-dyn: send to an idle neighbour ------------------------------------ */
 
 /* The operator need not commute: a partial covers an interval of inputs and is combined
- * with that of a neighbouring interval only. A node that becomes idle sends to an idle
- * neighbour; if both are idle, `prefer` decides. Ends within
- * (floor(log_1.5(n - 1)) + 1) (D + c), D the longest transfer.
- * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
+ * only with the partial of a neighbouring interval. A node that becomes idle sends to an
+ * idle neighbour; if both are idle, `prefer` decides. Ends within (floor(log_1.5(n - 1))
+ * + 1) (D + c), D the longest transfer. Benoit, Canon and Marchal, Non-clairvoyant
+ * reduction algorithms. */
 
 enum prefer { LEFT, RIGHT, LONGEST, SHORTEST };
 

@@ -24,8 +24,8 @@ struct replan_node {
 struct tree_replan {
     struct replan_node *nodes;
     struct cv_ready_planner *planner;
-    double *ready_s;           /* of present nodes */
-    uint32_t *present, *place; /* their numbers; the tree among them */
+    double *ready_s;           /* ready times of present nodes */
+    uint32_t *present, *place; /* numbers of present nodes; the tree among them */
     double now_s;
 };
 
@@ -107,7 +107,8 @@ static void send(struct tree_replan *replan, const struct cleave_view *view,
     cv_order_combine(orders, receiver, sender);
 }
 
-/* Begin transfers; among senders to one node, the one that was done first. */
+/* Begin transfers; among senders to one node, the sender that was done first comes
+ * first. */
 static void go_on(struct tree_replan *replan, const struct cleave_view *view,
                   struct cleave_orders *orders)
 {

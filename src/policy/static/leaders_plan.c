@@ -1,11 +1,11 @@
 /* leaders_plan.c -- pieces for workers that lead others: leaders.
  * SPDX-License-Identifier: MIT
  *
- * The plan is found by playing the tree (model/leaders/led_tree.h): k rounds of pieces that grow
- * or shrink from round to round, over the best of several sets of workers, then random
- * changes of sizes, order and workers that are kept if the end does not come later. What
- * is played is what the simulator does, so the makespan is exact. The number of plays is
- * limited by the children that they look at, and the same on every machine. */
+ * The plan is found by playing the tree (model/leaders/led_tree.h): k rounds of pieces
+ * that grow or shrink from round to round, over the best of several sets of workers, then
+ * random changes of sizes, order and workers that are kept if the end does not come
+ * later. A play equals a simulation, so the makespan is exact. The number of plays is
+ * limited by the number of children visited, and the same on every machine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

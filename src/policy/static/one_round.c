@@ -166,17 +166,17 @@ const struct cleave_policy cleave_policy_one_round = {
 
 /* Partials come to the master, a transfer of `transfer` s each, and are combined there,
  * two of them in `compute` s, `folders` combinations at a time. If all are ready together
- * they wait for each other; so a worker that is sent to early gets less, ends early and
- * is reduced while the others compute. Chunk k must end its tail q before the end T
+ * they wait for each other; so a worker that receives early gets less, ends early and is
+ * reduced while the other workers compute. Chunk k must end its tail q before the end T
  * (joint.h):
  *
  *     units = (T - q - beta - alpha - r) / (1/B + 1/S),   r: the port is free
  *
  * and the number of workers minimises T. If the workers that made the results also reduce
- * them (MPI), the tails are those of a tree among them, a transfer and a combination for
- * each edge, which overlap depending on `model`. With both costs 0 the plan is that of
- * one-round. The makespan of a plan covers the chunks alone.
- * docs/theory/joint.md has the proofs. */
+ * them (MPI), the tails come from a tree among them, a transfer and a combination for
+ * each edge, which overlap depending on `model`. With both costs 0 the plan equals the
+ * plan of one-round. The makespan of a plan covers the chunks alone. docs/theory/joint.md
+ * has the proofs. */
 
 struct joint_round {
     struct cv_static fixed;

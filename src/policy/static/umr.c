@@ -202,8 +202,9 @@ static struct shape umr_shape_of(const struct cv_umr_sums *p, double load,
     return shape;
 }
 
-/* When all end, with the last round levelled. *out_last_s is the time, latency included,
- * of the last chunk of a worker that started at time 0. For two or more rounds. */
+/* The common end, with the last round levelled. *out_last_s is the time, including
+ * latency, of the last chunk of a worker that started at time 0. For two or more
+ * rounds. */
 static double umr_end(const struct cv_umr_sums *p, double load, uint32_t rounds,
                       const struct shape *shape, double *out_last_s)
 {

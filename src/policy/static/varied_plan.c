@@ -5,10 +5,10 @@
  * that becomes idle first (or returns first), and its k-th chunk computes for first *
  * growth^k seconds; if little would be left until T, it ends exactly at T. Times follow
  * from the integrals of the profiles. So all end together, and bisection finds the
- * earliest T for which the units U(T) are the load. Growing rounds are those of umr; a
- * grid of `first` and `growth` is tried, from many small chunks to one for each worker.
- * O(chunks log workers) for each T; some hundred of them: 5 ms for 10 workers. No optimum
- * is promised. Results are not planned for. */
+ * earliest T for which the units U(T) are the load. Rounds grow as in umr; a grid of
+ * `first` and `growth` is tried, from many small chunks to one for each worker. O(chunks
+ * log workers) for each T; some hundred of them: 5 ms for 10 workers. No optimum is
+ * promised. Results are not planned for. */
 #include "policy/static/varied_plan.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@
 enum { HALVINGS = 9, MOST_STEPS = 60, MOST_SOLVES = 60, MOST_EACH = 24, LARGE = 200 };
 
 static const double growths[] = { 1, 1.25, 1.6, 2.2, 4 };
-/* A chunk that would leave less than this part of its own time until the end is the last
- * one. */
+/* A chunk is the last one if the time left after it is less than this fraction of its own
+ * time. */
 static const double REST = 0.5;
 /* Relative gain of a better T; accuracy of T. */
 static const double GAIN = 1e-6, CLOSE = 1e-13;

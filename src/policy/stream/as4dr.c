@@ -1,14 +1,14 @@
-/* as4dr.c -- rounds of a wanted length, whatever the workers turn out to be.
+/* as4dr.c -- rounds of a given length on workers of unknown speed.
  * SPDX-License-Identifier: MIT
  *
  * The load of a round goes out as two parts. When the first is computed, its result
- * returns together with that of the previous second part; then the worker's next round is
- * posted, with a load that should take tau seconds given how long the first part took.
- * Meanwhile the worker computes the second part. So loads adapt to speeds that are
+ * returns together with the result of the previous second part; then the worker's next
+ * round is posted, with a load that should take tau seconds given how long the first part
+ * took. Meanwhile the worker computes the second part. So loads adapt to speeds that are
  * declared badly or change, and neither size nor end of the load need be known. Without
- * results, the next round is posted as soon as the first part is computed.
- * Millot and Parrot, "Setting up clusters of computing units to process several data
- * streams efficiently", PPAM 2013; Millot and Parrot, IPDPSW 2011. */
+ * results, the next round is posted as soon as the first part is computed. Millot and
+ * Parrot, "Setting up clusters of computing units to process several data streams
+ * efficiently", PPAM 2013; Millot and Parrot, IPDPSW 2011. */
 #include "policy/stream/as4dr.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@ enum { CV_START_CLOSE, CV_START_SPREAD, CV_START_ZERO };
 
 #define CV_NO_CHUNK UINT64_MAX
 
-/* The least automatic round, in latencies of computing, of which it has two. */
+/* The shortest automatic round, in computing latencies; a round has two of them. */
 #define CV_LATENCIES_PER_ROUND 10.0
 
 /* Requests of a worker: about a round, about its last chunk. */
@@ -27,9 +27,9 @@ enum { CV_PARTS_AWAY = 8 };
 /* Fixed before the first post, per worker. */
 struct cv_as4dr_place {
     double theta;      /* part of a round that is sent first                 */
-    double first_load; /* of the first round                                 */
+    double first_load; /* load of the first round */
     double start_s;    /* when that is posted                                */
-    double latency_s;  /* of a computation, as declared                      */
+    double latency_s;  /* declared latency of a computation */
     double speed_ups;  /* as declared                                        */
     bool member;       /* gets any load                                      */
 };
@@ -37,19 +37,20 @@ struct cv_as4dr_place {
 /* State of a worker. */
 struct cv_as4dr_worker {
     double load;          /* of the newest round */
-    double first, second; /* its two parts */
+    double first, second; /* the two parts of the load */
     double posted_s;      /* when it was posted */
     double result_s;      /* when part one returned last */
     double target_s;      /* when it should be posted, by its phase */
     double speed_ups;     /* as measured last                                   */
-    double latency_s;    /* of a computation: as declared, or in a real run as measured */
+    /* latency of a computation: declared, or in a real run measured */
+    double latency_s;
     struct cv_fit fit;   /* for that */
     double sigma_s;      /* the length of a round, as measured last            */
     double done_s;       /* end of the last computation; negative: none        */
     double cpu_from_s;   /* begin of the current computation */
     double due_units;    /* posted, not yet computed                           */
     uint32_t due_parts;  /* parts posted, not yet computed */
-    uint32_t held_parts; /* of these, parts that have arrived */
+    uint32_t held_parts; /* held parts that have arrived */
     double request[CV_PARTS_AWAY]; /* units of parts that have not arrived */
     uint32_t ordered, arrived; /* parts                                              */
     uint32_t rounds;
@@ -60,7 +61,7 @@ struct cv_as4dr_worker {
     uint64_t back_chunk[CV_REQUESTS]; /* first message of a request */
     double asked_s[CV_REQUESTS];      /* when it was made */
     double sent_s;                    /* when the newest part arrived */
-    double deadline_s;                /* of the newest request */
+    double deadline_s;                /* deadline of the newest request */
     bool waits_post, waits_back;      /* for its turn                               */
     bool held_back;                   /* until its period ends */
     bool closed;                      /* gets no further round                      */
@@ -88,7 +89,7 @@ struct cv_as4dr_rank {
 /* A part that waits for the send port. */
 struct cv_as4dr_urgent {
     double deadline_s, units;
-    uint64_t number; /* of the request */
+    uint64_t number; /* number of the request */
     uint32_t worker;
     bool first; /* part of its round */
 };
@@ -127,7 +128,7 @@ struct cv_as4dr {
     double least_tau_s;    /* least automatic tau */
     double floor_s;        /* shortest round of a tapered end                  */
     double least_s;        /* least declared work of a round */
-    double mean_latency_s; /* of computations                                  */
+    double mean_latency_s; /* mean latency of computations */
     double phase_s;        /* from a first post to the second */
     bool finite;           /* the end is known from the beginning              */
     uint32_t nmembers;
@@ -137,7 +138,7 @@ struct cv_as4dr {
     /* The run. */
     struct cv_as4dr_worker *workers;
     struct cv_as4dr_history *history;       /* rule periodic                         */
-    double speed_sum;                       /* of the speeds measured last           */
+    double speed_sum;                       /* sum of the speeds measured last */
     double reserved;                        /* posted, not yet ordered               */
     uint64_t ordered;                       /* chunks                                */
     bool known_end;                         /* units_left is finite and final */

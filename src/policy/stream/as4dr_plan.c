@@ -86,7 +86,8 @@ static struct sums sum_up(const struct cleave_worker *workers, uint32_t n)
     return sums;
 }
 
-/* `workers`: those of the view, without the latency of results if there are none. */
+/* `workers`: the workers of the view, without the latency of results if there are no
+ * results. */
 static void choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
                        const struct cleave_worker *workers)
 {

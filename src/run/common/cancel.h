@@ -7,7 +7,7 @@
 
 struct cleave_cancel {
     int fd; /* owned eventfd: readable once the request was made, and for ever */
-    atomic_bool called; /* the same, for computations that do not poll */
+    atomic_bool called; /* set by a call, for computations that do not poll */
 };
 
 #endif

@@ -55,7 +55,8 @@ enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watc
                                  void *context, struct cleave_error *err);
 enum cleave_status cv_poller_modify(struct cv_poller *poller, struct cv_watch *watch,
                                     unsigned events, struct cleave_error *err);
-/* The same for reading, of a descriptor that alone is not a reason to wait. It is never removed. */
+/* Watch a descriptor for reading that alone is not a reason to wait. It is never
+ * removed. */
 enum cleave_status cv_poller_add_aside(struct cv_poller *poller, struct cv_watch *watch,
                                        int fd,
                                        void (*call)(void *context, unsigned events),

@@ -97,8 +97,8 @@ enum cleave_status cv_process_listen(struct cv_process *process,
 bool cv_process_is_over(struct cv_process *process);
 /* Signal the group of the process, if there is one. With SIGTERM a stopped group is continued. */
 void cv_process_signal(const struct cv_process *process, int signal);
-/* Whether the process has ended with another status than 0 and those of `ok` (or NULL). Does not
- * reap it. */
+/* Whether the process has ended with a status other than 0 and the statuses in `ok` (or
+ * NULL). Does not reap it. */
 bool cv_process_failed(struct cv_process *process, const struct cleave_statuses *ok);
 /* Take the result and close pidfd, which must not be watched. False: it still runs. */
 bool cv_process_reap(struct cv_process *process);

@@ -52,7 +52,8 @@ bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter);
 /* A process was started; a command has ended. */
 void cv_start_limiter_begun(struct cv_start_limiter *limiter);
 void cv_start_limiter_ended(struct cv_start_limiter *limiter);
-/* Whether there are twice the descriptors that commands of so many workers need. */
+/* Whether twice the descriptors are available that the commands of this many workers
+ * need. */
 bool cv_start_limiter_has_spare_files(const struct cv_start_limiter *limiter,
                                       uint32_t workers);
 /* The soft limit of this process for descriptors, for `most_files`; 0: none. */

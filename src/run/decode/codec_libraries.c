@@ -101,7 +101,7 @@ enum part { STREAM_HEADER, LENGTH, BLOCK_HEADER, BODY };
 struct xz {
     lzma_stream stream;
     uint8_t out[CV_CODEC_OUT];
-    /* Of one block. */
+    /* The state of one block. */
     lzma_block block;
     lzma_stream_flags flags;
     enum part part;

@@ -59,14 +59,15 @@ struct cv_candidate {
     bool suspect; /* the worker waits until others have tried its failed pieces */
 };
 
-/* One candidate for each worker. Those of a domain follow one another, and its number is the
- * index of the first one. The sums spare most searches a look at every worker. */
+/* One candidate for each worker. Candidates of a domain follow one another, and its
+ * number is the index of its first candidate. The sums spare most searches a look at
+ * every worker. */
 struct cv_candidates {
     struct cv_candidate *items;
     size_t count;
     struct cv_candidate_sum {
         size_t there, now;
-    } sums[2]; /* of those that are not suspect, of those that are */
+    } sums[2]; /* [0]: candidates that are not suspect, [1]: suspect ones */
 };
 
 /* Set the next candidate; `count` is 0 before the first one. */
@@ -75,10 +76,10 @@ void cv_candidates_add(struct cv_candidates *among, struct cv_candidate candidat
 void cv_candidates_take(struct cv_candidates *among, size_t index);
 /* Whether none can retry a piece now. */
 bool cv_candidates_all_busy(const struct cv_candidates *among);
-/* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain
- * that it has not failed with and that is not suspect; one that it has not failed with; any
- * but the last one; the last one. A better candidate that is only busy is waited for, except
- * for parts of a piece that failed. */
+/* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a
+ * domain without a failure of this piece that is not suspect; a domain without a failure
+ * of this piece; any domain except the last one; the last one. A better candidate that is
+ * only busy is waited for, except for parts of a piece that failed. */
 size_t cv_candidates_pick(const struct cv_candidates *among,
                           const struct cv_retry *again);
 

@@ -19,7 +19,7 @@
 #include "run/common/shell.h"
 
 enum {
-    TRIES = 4, /* of a command, without a byte in between */
+    TRIES = 4, /* attempts of a command without a byte in between */
     FIRST_PAUSE_MS = 100,
     PAUSE_GROWTH = 3,
     MAX_WAITS = 300,  /* pauses for resources to start a command                  */
@@ -178,7 +178,7 @@ struct range {
     void *context;
     int results;  /* as in struct command */
     char *held;   /* borrowed: HELD bytes, which are not taken yet */
-    size_t nheld; /* of them in use */
+    size_t nheld; /* number of them in use */
     /* The current command. */
     uint64_t got, taken;
 };

@@ -1,5 +1,5 @@
-/* reduction_lines.c -- what named reductions share: lines, numbers and the result.
- * SPDX-License-Identifier: MIT */
+/* reduction_lines.c -- functions shared by named reductions: lines, numbers and the
+ * result. SPDX-License-Identifier: MIT */
 #include "run/fold/reduction_lines.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* reduction_lines.h -- what named reductions share: lines, numbers and the result.
- * SPDX-License-Identifier: MIT */
+/* reduction_lines.h -- functions shared by named reductions: lines, numbers and the
+ * result. SPDX-License-Identifier: MIT */
 #ifndef CV_REDUCTION_LINES_H
 #define CV_REDUCTION_LINES_H
 #include "run/fold/named_reduction.h"

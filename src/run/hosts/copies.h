@@ -1,7 +1,7 @@
 /* copies.h -- copies of cleave for the processors of hosts. SPDX-License-Identifier: MIT
  *
- * The ELF header of a program names its processor, and `uname -m` that of a machine: a host gets
- * the right program or none. */
+ * The ELF header of a program names its processor, and `uname -m` the processor of a
+ * machine: a host gets the right program or none. */
 #ifndef CV_COPIES_H
 #define CV_COPIES_H
 #include <cleave/error.h>

@@ -1,11 +1,11 @@
 /* host_connection.c -- connections to hosts: begin, hello, job, loss, retry, leaving.
  * SPDX-License-Identifier: MIT
  *
- * A connection by ssh takes tens of milliseconds of a processor here, most of them for keys. If
- * all were begun at once, all would be ready late. So a few are begun first, two more for each
- * one that is ready or out, and the number doubles every STEP_S unless processors were busy:
- * most of the time a connection waits for the other side. A thousand are begun in half a second.
- */
+ * A connection by ssh takes tens of milliseconds of a processor here, most of them for
+ * keys. If all were begun at once, all would be ready late. So a few are begun first, two
+ * more for each connection that is ready or has failed, and the number doubles every
+ * STEP_S unless processors were busy: most of the time a connection waits for the other
+ * side. A thousand are begun in half a second. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -34,7 +34,8 @@ enum {
 
 /* A worker waits this many times longer than the master, which may be suspended. */
 static const double PATIENCE = 3;
-/* A copy of cleave has some megabytes: its limit is this many times that of a connection. */
+/* A copy of cleave has some megabytes: its time limit is this many times the limit of a
+ * connection. */
 static const double LONGER = 12;
 /* After STEP_S the number of connections doubles, if processors were idle for IDLE_PART of it. */
 static const double STEP_S = 0.06, IDLE_PART = 0.25;

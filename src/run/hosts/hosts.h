@@ -123,7 +123,7 @@ struct cv_host {
 
 /* Requests of a run to all hosts; all is borrowed. */
 struct cv_host_terms {
-    struct cv_remote_job job; /* its names, files and defaults are set for each host */
+    struct cv_remote_job job;      /* names, files and defaults are set for each host */
     const char *const *base_files; /* for all items; ended by NULL; or NULL */
     bool shared_input;             /* all hosts are asked whether they see the input */
     double connect_timeout_s;
@@ -143,7 +143,7 @@ struct cv_hosts {
     bool one_port;            /* one transfer at a time over all links */
     bool local_workers;       /* there are workers on this machine */
     bool keeps;               /* outputs stay with the hosts (remote_fold.c) */
-    /* A host has become ready, or is not any longer; its slots were told before. */
+    /* A host has become ready, or is no longer ready; its slots were notified before. */
     void (*changed)(void *context, struct cv_host *host);
     /* A frame from CV_FRAME_OTHERS; NULL: none are expected. */
     void (*other)(void *context, struct cv_host *host, const struct cv_frame_head *head,
@@ -165,17 +165,17 @@ struct cv_hosts {
 
     bool doubted;          /* it was reported that two hosts may be one machine */
     size_t nabsent;        /* hosts left out before they were ready: named or counted */
-    char last_absent[728]; /* the last one that was counted, and why */
+    char last_absent[728]; /* the last host that was counted, and the reason */
     size_t nchanged;       /* hosts with a changed key: named or counted */
     size_t nwords;         /* hosts whose login printed other text: named or counted */
-    char words[160];       /* the text of the one that was named */
+    char words[160];       /* the text of the host that was named */
     size_t nblind;         /* hosts that do not see the input: named or counted */
 
     struct cv_remote_file *files; /* files of the input, if they can be shared */
     size_t nfiles;
     bool packed;                  /* one of them is compressed */
     uint64_t sent_bytes;          /* bytes of pieces, over all links */
-    struct cv_slot *port;         /* the one that sends, with one_port */
+    struct cv_slot *port;         /* the slot that sends, with one_port */
     struct cv_slot_queue waiting; /* for the port */
 };
 
@@ -201,8 +201,9 @@ struct cv_patience cv_connect_wait_of(const struct cleave_platform *platform,
                                       const struct cleave_policy *policy);
 /* The run begins before hosts that are expected any moment. */
 bool cv_connect_wait_is_short(const struct cv_patience *patience);
-/* Connect to all new hosts, and wait until each is ready or out, or the patience ends. That starts
- * with the first ready host, or at once if there are `others`: workers that are not hosts. */
+/* Connect to all new hosts, and wait until each is ready or out, or `patience` ends. The
+ * time starts with the first ready host, or at once if there are `others`: workers that
+ * are not hosts. */
 enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
                                     const struct cv_patience *patience, bool others,
                                     const int *stopped_by, struct cleave_error *err);
@@ -234,13 +235,14 @@ void cv_host_dismiss(struct cv_host *host);
 void cv_host_keep(struct cv_host *host);
 /* The host leaves and has ended all its pieces: close the connection. */
 void cv_host_release(struct cv_host *host);
-/* The default name of its worker `i`: that of the host, and a number if there are several. */
+/* The default name of its worker `i`: the name of the host, and a number if there are
+ * several workers. */
 const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
                                 char out[CV_HOST_NAME_ROOM]);
 /* True the first time: report it. Later ones are counted and reported at the end. */
 bool cv_host_tells(struct cv_host *host, enum cv_note note);
-/* The host is left out and was never ready: the first such hosts are named. Others are counted,
- * and reported when all hosts are ready or out, or at the end. */
+/* The host is left out and was never ready: the first such hosts are named. Further hosts
+ * are counted, and reported when all hosts are ready or out, or at the end. */
 void cv_host_tell_absent(const struct cv_host *host, const char *reason);
 
 /* --- slots of a host ----------------------------------------------------------------------
@@ -267,7 +269,8 @@ uint32_t cv_remote_forget_looks(struct cv_slot *slot);
 struct cv_host *cv_remote_host(const struct cv_slot *slot); /* NULL: this machine */
 /* Time since the piece could be sent; 0: it waits for the port. */
 double cv_remote_sending_s(const struct cv_slot *slot);
-/* Where the body of the piece can be cut first, perhaps after asking: an offset in the file. */
+/* The first place where the body of the piece can be cut, perhaps after asking: an offset
+ * in the file. */
 uint64_t cv_remote_cut_from(const struct cv_slot *slot);
 /* Commands of other slots were running when the host was lost. */
 bool cv_remote_others_ran(const struct cv_slot *slot);

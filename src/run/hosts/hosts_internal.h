@@ -25,7 +25,7 @@ struct cv_remote {
     struct cv_host *host;                   /* borrowed */
     uint32_t seat;                          /* slot of the host */
     struct cv_slot *next_slot, **slot_from; /* list of host->first_slot, doubly linked */
-    struct cv_slot_queue *queue;            /* that of the link or the port; or NULL */
+    struct cv_slot_queue *queue;            /* queue of the link or the port; or NULL */
     struct cv_slot *next_sending;           /* in the queue */
     struct cv_item_message_out *message;    /* owned: an item; or NULL */
     struct cv_remote_packing packed;
@@ -107,7 +107,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
 /* Answer cv_remote_ask_cut, if an answer is due. */
 void cv_remote_cut_answered(struct cv_slot *slot, bool done);
 void cv_remote_drop_store(struct cv_slot *slot);
-/* The seat works on this piece, and not on one that was announced before. */
+/* The seat works on this piece, and not on a piece that was announced before. */
 bool cv_remote_has_turn(const struct cv_slot *slot);
 /* Limit the time for the piece, for stopping it, or for a persistent command to end. The host is
  * lost if it exceeds the limit. */

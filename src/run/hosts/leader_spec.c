@@ -23,7 +23,8 @@ static size_t length_of_leader(const char *text)
     return (size_t)(end - text) + strcspn(end, ":");
 }
 
-/* Add the hosts of a text, the leader first. *behind: others are named. */
+/* Add the hosts of a text, the leader first. *behind: the text names hosts after the
+ * leader. */
 static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
                                      struct cv_host_spec *out, bool *behind,
                                      struct cleave_error *err)

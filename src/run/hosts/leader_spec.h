@@ -10,8 +10,7 @@
 struct cv_via {
     struct cv_lead_rule *rules;
     size_t count;
-    struct cv_host_spec_item
-        *hosts; /* all that are named, each leader before its hosts */
+    struct cv_host_spec_item *hosts; /* all named hosts, each leader before its hosts */
     size_t nhosts;
 };
 

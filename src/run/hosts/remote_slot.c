@@ -1,10 +1,10 @@
 /* remote_slot.c -- slots of hosts: start, cut, stop, open pieces and time limits.
  * SPDX-License-Identifier: MIT
  *
- * The command of an open piece is started before the whole piece was sent. Bytes that
- * the host has can be taken back only after asking; so no more is sent than the
- * command needs soon: the host reports how much the command was fed. A host that reads
- * the input itself is told how far it may read. */
+ * The command of an open piece is started before the whole piece was sent. Bytes that the
+ * host has can be taken back only after asking; so no more is sent than the command needs
+ * soon: the host reports how much the command was fed. A host that reads the input itself
+ * receives the offset up to which it may read. */
 #include "run/hosts/hosts_internal.h"
 
 #include <math.h>

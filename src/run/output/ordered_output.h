@@ -136,9 +136,10 @@ void cv_streamed_output_remember(struct cv_chunk_output *store);
 /* Whether a complete output repeats the bytes that were written of an earlier one at `begin`.
  * They are then not written again. If not, drop the output. */
 bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin);
-/* A complete output replaces another one of the same place, which is still filled: what was
- * written of that is not written again. *other is a new output then, of which nothing is written.
- * *out is false if the complete output does not repeat what was written: drop it. */
+/* A complete output replaces another output of the same place, which is still being
+ * filled: bytes of that output that were written are not written again. *other then
+ * becomes a new output without written bytes. *out is false if the complete output does
+ * not repeat the written bytes: drop it. */
 enum cleave_status cv_ordered_output_replace(struct cv_chunk_output *store,
                                              struct cv_chunk_output **other, bool *out,
                                              struct cleave_error *err);
@@ -147,8 +148,8 @@ enum cleave_status cv_ordered_output_replace(struct cv_chunk_output *store,
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err);
-/* Before cv_ordered_output_finish: the output is that of the chunk [begin, end). `resumed`: an
- * earlier run made it. */
+/* Before cv_ordered_output_finish: the output belongs to the chunk [begin, end).
+ * `resumed`: an earlier run made it. */
 struct cv_unwritten_output {
     uint64_t begin, end;
     bool resumed;
@@ -159,8 +160,8 @@ void cv_chunk_output_note_input(struct cv_chunk_output *store,
  * False: there are fewer outputs. */
 bool cv_ordered_output_unwritten(const struct cv_ordered_output *outputs, size_t index,
                                  struct cv_unwritten_output *out);
-/* The run ends early: write the rest of a finished output of which bytes were written, unless the
- * sink accepts nothing for CV_REST_S. */
+/* The run ends early: write the rest of a finished output that was partly written, unless
+ * the sink accepts nothing for CV_REST_S. */
 #define CV_REST_S 1
 void cv_ordered_output_write_rest(struct cv_ordered_output *outputs);
 /* There is no output for [begin, end). */

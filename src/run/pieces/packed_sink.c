@@ -36,7 +36,7 @@ struct cv_packed_sink {
     size_t parts;                 /* that were written */
     struct cv_packer table;
     enum cleave_status status;
-    struct cleave_error err; /* of the thread */
+    struct cleave_error err; /* error of the thread */
 };
 
 static void drop_part(void *job)

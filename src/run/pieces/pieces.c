@@ -156,7 +156,7 @@ struct workers {
     const struct plan *plan;
     pthread_mutex_t lock;    /* for the source and the members below */
     size_t next;             /* file                                 */
-    struct cleave_error err; /* the first one */
+    struct cleave_error err; /* the first error */
 };
 
 static enum cleave_status add_range(struct cv_piece_writer *writer, struct cv_part input,
@@ -300,7 +300,7 @@ struct current {
     struct cv_piece_writer *writer; /* owned; NULL: none */
     char *name;                     /* owned             */
     uint64_t number, begin, end, bytes;
-    uint64_t total; /* of the input; UINT64_MAX: not known */
+    uint64_t total; /* size of the input; UINT64_MAX: unknown */
 };
 
 static enum cleave_status open_current(const struct cv_pieces_options *options,

@@ -54,8 +54,8 @@ bool cv_starter_prepare(struct cv_starter *starter, int nothing);
 double cv_starter_rest(struct cv_starter *starter);
 /* Take a waiting child and the end of its output pipe to read from. NULL: none is ready. */
 struct cv_start *cv_starter_take(struct cv_starter *starter, int *out);
-/* Give the child another pipe for a later one, and get the pipe that is its standard error; -1: it
- * has that of this process. */
+/* Give the child another pipe for a later one, and get the pipe that is its standard
+ * error; -1: it has standard error of this process. */
 void cv_starter_exchange_errors(struct cv_start *start, int *read, int *write);
 /* Let a child that was taken run `what`, whose files are ignored. Returns its pid. */
 pid_t cv_starter_go(struct cv_start *start, const struct cv_start_request *what);
