@@ -18,7 +18,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-asan-all check-tsan check-threads \
-        check-clang check-fuzz check-faults check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz check-faults check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format bench benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
@@ -108,6 +108,9 @@ benches:
 	@tools/install-deps bench
 	@test -f build/build.ninja || $(CONFIGURE) default
 	@cmake --build build -j $(JOBS) --target benches
+
+bench: benches build ## one table of speed against peers, in less than 15 minutes (bench/bench-table --help)
+	@bench/bench-table
 
 bench-plan: benches ## how fast plans are made
 	@build/bench_plan

@@ -95,3 +95,22 @@ S
     [ "$(sort -u drawn | wc -l)" -eq 10 ]
     run -2 "$CLEAVE_SOURCE_DIR/bench/bench-scenes" --contender "one=./missing"
 }
+
+@test "the table of speed has a ratio for each row, and marks those above their goals" {
+    command -v cc >/dev/null && command -v gzip >/dev/null || skip "no compiler or no gzip"
+    python3 -c '' || skip "python3 is not there"
+    run "$CLEAVE_SOURCE_DIR/bench/bench-table" --build "$(dirname "$CLEAVE")" --rounds 1 --megabytes 1 \
+        --only '^(gzip, wc|1 MB|--records)' --out "$BATS_TEST_TMPDIR/table.tsv"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(head -n 1 "$BATS_TEST_TMPDIR/table.tsv")" = $'what\tpeer\tours s\tpeer s\tratio\tgoal\t' ]
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/table.tsv")" -eq 4 ]
+    awk -F '\t' 'NR > 1 && ($3 <= 0 || $4 <= 0 || ($6 != "" && ($5 > $6) != ($7 == "*"))) { exit 1 }' "$BATS_TEST_TMPDIR/table.tsv"
+    # A command that fails is no measurement.
+    mkdir "$BATS_TEST_TMPDIR/build"
+    printf '#!/bin/sh\nexit 3\n' >"$BATS_TEST_TMPDIR/build/cleave"
+    chmod +x "$BATS_TEST_TMPDIR/build/cleave"
+    run "$CLEAVE_SOURCE_DIR/bench/bench-table" --build "$BATS_TEST_TMPDIR/build" --rounds 1 --megabytes 1 --only '1 MB'
+    [ "$status" -eq 1 ]
+    [[ $output == *"bench-table: status 3 of: "* ]]
+}
