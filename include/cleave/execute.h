@@ -73,6 +73,9 @@ struct cleave_attempt {
     bool timed_out, given_up; /* given_up: the chunk will not be tried again */
     /* the result is not used: another attempt of the chunk counts, or is still running */
     bool dropped;
+    /* The end, as "exited with status 3", and the last bytes that the command wrote to standard
+     * error on this machine, at most 1,023; "" if the command succeeded. Borrowed for the call. */
+    const char *how, *errors;
 };
 
 /* The activity of a worker, or the reason why it waits. */

@@ -51,6 +51,16 @@ struct cleave_policy_input {
     double input;      /* with `reads`: all units, also if the load is a stream */
 };
 
+/* A chunk or an item of a real run whose command failed for good. */
+struct cleave_trace_failure {
+    uint32_t worker;
+    uint64_t chunk; /* number of the chunk in the events */
+    uint64_t attempts;
+    const char *what;   /* bytes of a file, or the command of an item */
+    const char *how;    /* as "exited with status 3" */
+    const char *errors; /* last lines on standard error; NULL: unknown */
+};
+
 /* Facts about the whole run, in addition to its events. */
 struct cleave_trace_facts {
     const char *command; /* shell command line that repeats the run; NULL: unknown */
@@ -67,6 +77,11 @@ struct cleave_trace_facts {
     struct cleave_bound bound; /* name NULL: unknown; in units with a lifespan */
     const struct cleave_left_out *left_out;
     size_t nleft_out;
+    const struct cleave_trace_failure *failures; /* of a real run: the first failures */
+    size_t nfailures;
+    /* seconds before the commands of each worker of a real run read their input; NAN: unknown */
+    const double *starts_s;
+    size_t nstarts;
 };
 
 /* Set the facts that `facts` has; they are copied and replace older values. Clearing a

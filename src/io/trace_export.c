@@ -81,7 +81,7 @@ const char *cv_span_name(enum cv_span_kind kind)
         [CV_SPAN_RETURN] = "return",   [CV_SPAN_LOST] = "lost",
         [CV_SPAN_RECALL] = "recall",   [CV_SPAN_TRANSFER] = "transfer",
         [CV_SPAN_COMBINE] = "combine", [CV_SPAN_FOLD] = "fold",
-        [CV_SPAN_DROPPED] = "dropped",
+        [CV_SPAN_DROPPED] = "dropped", [CV_SPAN_FAILED] = "failed",
     };
 
     return names[kind];

@@ -36,6 +36,7 @@ enum cv_span_kind {
                          has none                                                     */
     CV_SPAN_FOLD,     /* worker folds partial results of a real run                   */
     CV_SPAN_DROPPED,  /* worker, on a chunk that another worker ran as well           */
+    CV_SPAN_FAILED,   /* worker, on a chunk that failed for good: see the facts       */
     CV_SPAN_KINDS,
 };
 

@@ -670,7 +670,40 @@ static bool has_any(const struct cleave_trace_facts *facts)
     return facts->command != NULL || facts->engine != NULL || facts->noise != NULL ||
            facts->picked != NULL || facts->why != NULL || facts->bound.name != NULL ||
            facts->nleft_out > 0 || facts->lifespan_s > 0 || facts->failed > 0 ||
-           facts->left > 0 || facts->told != NULL;
+           facts->left > 0 || facts->nfailures > 0 || facts->nstarts > 0 ||
+           facts->told != NULL;
+}
+
+static void put_failures(struct cv_json *json, const struct cleave_trace_facts *facts,
+                         const struct cleave_platform *platform)
+{
+    cv_field_list(json, "failures");
+    for (size_t i = 0; i < facts->nfailures; i++) {
+        const struct cleave_trace_failure *failure = &facts->failures[i];
+
+        cv_json_object(json);
+        cv_field_text(json, "worker",
+                      cleave_platform_worker_name(platform, failure->worker));
+        cv_field_count(json, "chunk", failure->chunk);
+        cv_field_count(json, "attempts", failure->attempts);
+        put_text(json, "what", failure->what);
+        put_text(json, "how", failure->how);
+        put_text(json, "stderr", failure->errors);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+/* null: not known. */
+static void put_starts(struct cv_json *json, const struct cleave_trace_facts *facts)
+{
+    cv_field_list(json, "starts");
+    for (size_t i = 0; i < facts->nstarts; i++)
+        if (isnan(facts->starts_s[i]))
+            cv_json_null(json);
+        else
+            cv_json_number(json, facts->starts_s[i]);
+    cv_json_end(json);
 }
 
 static void write_facts(struct cv_json *json, const struct cleave_trace_facts *facts,
@@ -705,6 +738,10 @@ static void write_facts(struct cv_json *json, const struct cleave_trace_facts *f
         }
         cv_json_end(json);
     }
+    if (facts->nfailures > 0 && platform != NULL)
+        put_failures(json, facts, platform);
+    if (facts->nstarts > 0)
+        put_starts(json, facts);
     if (facts->told != NULL)
         trace_policy_input_write(json, facts->told);
     cv_json_end(json);
@@ -739,7 +776,8 @@ struct about {
     struct cv_trace_lines *lines;
     struct cleave_trace_facts facts;
     struct cleave_policy_input told;
-    struct cleave_left_out *left_out; /* the element that is being read */
+    struct cleave_left_out *left_out;     /* the element that is being read */
+    struct cleave_trace_failure *failure; /* the same */
 };
 
 static enum cleave_status read_bound(void *context, const char *key)
@@ -774,6 +812,44 @@ static enum cleave_status read_left_out(void *context, void *element)
     return read_object(about->lines, read_left_out_key, about);
 }
 
+static enum cleave_status read_failure_key(void *context, const char *key)
+{
+    struct about *about = context;
+    struct cleave_trace_failure *failure = about->failure;
+
+    if (strcmp(key, "worker") == 0)
+        return cv_trace_worker(about->lines, "failures", &failure->worker);
+    if (strcmp(key, "chunk") == 0)
+        return cv_json_in_count(&about->lines->in, &failure->chunk);
+    if (strcmp(key, "attempts") == 0)
+        return cv_json_in_count(&about->lines->in, &failure->attempts);
+    if (strcmp(key, "what") == 0)
+        return read_text(about->lines, &failure->what);
+    if (strcmp(key, "how") == 0)
+        return read_text(about->lines, &failure->how);
+    return strcmp(key, "stderr") == 0 ? read_text(about->lines, &failure->errors)
+                                      : skip(about->lines, 0);
+}
+
+static enum cleave_status read_failure(void *context, void *element)
+{
+    struct about *about = context;
+
+    about->failure = element;
+    *about->failure = (struct cleave_trace_failure){ .what = "", .how = "" };
+    return read_object(about->lines, read_failure_key, about);
+}
+
+static enum cleave_status read_start(void *context, void *element)
+{
+    struct cv_json_in *in = &((struct about *)context)->lines->in;
+    double *start_s = element;
+
+    *start_s = NAN;
+    return cv_json_in_peek(in) == 'n' ? cv_json_in_null(in)
+                                      : cv_json_in_positive(in, "starts", start_s);
+}
+
 static enum cleave_status read_fact(void *context, const char *key)
 {
     struct about *about = context;
@@ -801,6 +877,12 @@ static enum cleave_status read_fact(void *context, const char *key)
     if (strcmp(key, "left_out") == 0)
         return read_list(lines, '[', sizeof *facts->left_out, SIZE_MAX, read_left_out,
                          about, &facts->left_out, &facts->nleft_out);
+    if (strcmp(key, "failures") == 0)
+        return read_list(lines, '[', sizeof *facts->failures, SIZE_MAX, read_failure,
+                         about, &facts->failures, &facts->nfailures);
+    if (strcmp(key, "starts") == 0)
+        return read_list(lines, '[', sizeof *facts->starts_s, SIZE_MAX, read_start, about,
+                         &facts->starts_s, &facts->nstarts);
     if (strcmp(key, "told") == 0) {
         facts->told = &about->told;
         return trace_policy_input_read(lines, &about->told);

@@ -89,6 +89,55 @@ page_lacks() {
     run ! grep -q '<dt>Failed\|<dt>Left undone' page.html
 }
 
+@test "report shows the status, the bytes and the last lines of stderr of what failed" {
+    in_tmp
+    seq 20000 >numbers
+    cat >check <<'END'
+#!/bin/sh
+# 200 lines, of which the trace holds the last.
+if grep -q '^15001$'; then
+    i=0
+    while [ $((i += 1)) -le 200 ]; do echo "line $i of <what> failed" >&2; done
+    exit 3
+fi
+END
+    chmod +x check
+    cleave 1 run -q -i numbers --block 20k -j 2 --trace run.jsonl -- ./check
+    cleave 0 report run.jsonl -o page.html
+    page_has 'What failed</h2>'
+    page_has '<code>numbers: bytes 60006 to 80010</code>'
+    page_has 'The command exited with status 3 <span class="note">(chunk 3 on w'
+    page_has 'line 200 of &lt;what&gt; failed'
+    page_lacks 'line 100 of'
+    page_has '>MB/s<'
+    page_has '<rect class="k-failed"'
+    # Another program reads the trace: the header has it all.
+    head -n 1 run.jsonl | grep -q '"failures":\[{"worker":"w[01]","chunk":3,"attempts":1,"what":"numbers: bytes 60006 to 80010","how":"exited with status 3","stderr":"'
+    cleave 0 replay run.jsonl
+    # An item is named by its command; what it wrote is the item's.
+    cleave 1 run -q -j 2 --retries 2 --trace items.jsonl 'test {} != b || { echo "not {}" >&2; kill -9 $$; }' ::: a b c
+    cleave 0 report items.jsonl -o page.html --force
+    page_has '<code>test b != b || { echo &quot;not b&quot; &gt;&amp;2; kill -9 $$; }</code>'
+    page_has 'The command was ended by SIGKILL (killed)'
+    page_has ', tried 2 times)'
+    page_has '<pre>not b'
+    page_lacks '>MB/s<'
+    # A command that starts long before it reads: starting time against working time.
+    cleave 0 run -q -i numbers -j 2 --trace run.jsonl -- sh -c 'read first; cat'
+    head -n 1 run.jsonl | grep -q '"starts":\[[0-9]'
+    cleave 0 report run.jsonl -o page.html --force
+    page_has '<dt>Starting</dt>'
+    page_has '>Working s<'
+    page_lacks 'What failed'
+    # Fields that are not what they should be.
+    printf '%s\n' '{"format":"cleave-trace-1","policy":"self","load":1,"port":"multi","workers":["w0"],"about":{"failures":[{"worker":"w1"}]}}' >bad.jsonl
+    cleave 2 report bad.jsonl -o page.html --force
+    [[ $stderr == "cleave: bad.jsonl:1:"*"failures: expected a worker of the header, got 'w1'" ]]
+    printf '%s\n' '{"format":"cleave-trace-1","policy":"self","load":1,"port":"multi","workers":["w0"],"about":{"starts":[-1]}}' >bad.jsonl
+    cleave 2 report bad.jsonl -o page.html --force
+    [[ $stderr == "cleave: bad.jsonl:1:"*"starts: expected a number of at least 0, got "* ]]
+}
+
 @test "a page is never replaced unasked, and goes to stdout for -" {
     in_tmp
     cleave 0 plan load -p $LAB -l 200 --trace plan.jsonl

@@ -1,5 +1,6 @@
 /* test_trace_facts.c -- what a trace says of its run as a whole, written and read, and
  * traces read without a platform. SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,6 +103,11 @@ static void facts_add_up(void **state)
 static void facts_survive_a_file(void **state)
 {
     const struct cleave_left_out left[] = { { 1, "its \"link\" <b>" } };
+    const struct cleave_trace_failure failures[] = {
+        { 1, 7, 2, "a b: bytes 3 to 9", "exited with status 3", "one\ntwo\n" },
+        { 0, 9, 1, "echo \"x\"", "was ended by SIGKILL (killed)", NULL }
+    };
+    const double starts_s[] = { 0.25, NAN };
     const struct cleave_trace_facts given = { .command = "cleave plan load 'a b'",
                                               .engine = "native",
                                               .noise = "normal:0.2",
@@ -110,7 +116,11 @@ static void facts_survive_a_file(void **state)
                                               .lifespan_s = 60,
                                               .bound = { "price", 1.0 / 3 },
                                               .left_out = left,
-                                              .nleft_out = 1 };
+                                              .nleft_out = 1,
+                                              .failures = failures,
+                                              .nfailures = 2,
+                                              .starts_s = starts_s,
+                                              .nstarts = 2 };
     struct cleave_platform *platform = make_platform();
     const struct cleave_trace_facts *facts;
     struct cleave_trace *trace = NULL;
@@ -142,6 +152,16 @@ static void facts_survive_a_file(void **state)
     assert_int_equal(facts->nleft_out, 1);
     assert_int_equal(facts->left_out[0].worker, 1);
     assert_string_equal(facts->left_out[0].reason, left[0].reason);
+    assert_int_equal(facts->nfailures, 2);
+    assert_int_equal(facts->failures[0].worker, 1);
+    assert_int_equal(facts->failures[0].chunk, 7);
+    assert_int_equal(facts->failures[0].attempts, 2);
+    assert_string_equal(facts->failures[0].what, failures[0].what);
+    assert_string_equal(facts->failures[0].errors, failures[0].errors);
+    assert_string_equal(facts->failures[1].how, failures[1].how);
+    assert_null(facts->failures[1].errors);
+    assert_int_equal(facts->nstarts, 2);
+    assert_true(facts->starts_s[0] == 0.25 && isnan(facts->starts_s[1]));
     cv_trace_file_done(&file);
     free(text);
     cleave_trace_free(trace);

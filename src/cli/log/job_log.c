@@ -270,6 +270,41 @@ int cv_job_log_close(struct cv_job_log *log, int status)
     return status == CV_EXIT_DONE ? closed : status;
 }
 
+/* --- failures of a trace ---------------------------------------------------------------- */
+
+void cv_failure_list_add(struct cv_failure_list *list,
+                         const struct cleave_attempt *attempt,
+                         const struct cv_item_commands *items)
+{
+    struct cv_text what = { NULL, 0, 0, false };
+    struct cleave_trace_failure *failure;
+    struct cleave_error ignored;
+
+    if (list->arena == NULL || !attempt->given_up || list->count == CV_FAILURES_KEPT)
+        return;
+    if (list->items == NULL && !CV_NEW(list->arena, list->items, CV_FAILURES_KEPT))
+        return;
+    if (items != NULL)
+        (void)cv_item_commands_run_line(items, attempt->begin,
+                                        attempt->end - attempt->begin, attempt->place,
+                                        &what, &ignored);
+    else
+        cv_text_add(&what, "%s: bytes %llu to %llu", attempt->input,
+                    (unsigned long long)attempt->begin, (unsigned long long)attempt->end);
+    failure = &list->items[list->count++];
+    *failure = (struct cleave_trace_failure){
+        .worker = attempt->place - 1,
+        .chunk = attempt->chunk,
+        .attempts = attempt->attempt,
+        .what = cv_arena_text(list->arena,
+                              !what.failed && what.bytes != NULL ? what.bytes : ""),
+        .how = cv_arena_text(list->arena, attempt->how),
+        .errors = attempt->errors[0] != '\0' ? cv_arena_text(list->arena, attempt->errors)
+                                             : NULL,
+    };
+    cv_text_done(&what);
+}
+
 /* --- rows of --results ------------------------------------------------------------------ */
 
 enum cv_rows_kind cv_rows_kind(const char *name)

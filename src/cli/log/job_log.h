@@ -1,10 +1,12 @@
 /* job_log.h -- files with a row for each command that ended: the job log (--joblog), and rows
- * with outputs of items (--results FILE.csv). SPDX-License-Identifier: MIT
+ * with outputs of items (--results FILE.csv); and the failures of a trace. SPDX-License-Identifier: MIT
  *
  * Both have the columns of GNU parallel, which are one table in job_log.c. */
 #ifndef CV_JOB_LOG_H
 #define CV_JOB_LOG_H
 #include <cleave/execute.h>
+#include <cleave/trace.h>
+#include "base/arena.h"
 #include "cli/common/output.h"
 #include "run/items/item_commands.h"
 
@@ -25,6 +27,19 @@ void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt
                     const struct cv_item_commands *items);
 /* Returns `status`, or the status of a failed write. The second call does nothing. */
 int cv_job_log_close(struct cv_job_log *log, int status);
+
+/* Failures for the trace: the first CV_FAILURES_KEPT of them. */
+enum { CV_FAILURES_KEPT = 1000 };
+
+struct cv_failure_list {
+    struct cv_arena *arena; /* borrowed; NULL: nothing is kept */
+    struct cleave_trace_failure *items;
+    size_t count;
+};
+
+void cv_failure_list_add(struct cv_failure_list *list,
+                         const struct cleave_attempt *attempt,
+                         const struct cv_item_commands *items);
 
 enum cv_rows_kind { CV_ROWS_NONE, CV_ROWS_CSV, CV_ROWS_TSV, CV_ROWS_JSON };
 

@@ -321,7 +321,8 @@ enum cv_progress_how {
 
 struct cv_run_report {
     struct cv_job_log log;
-    int how;      /* of enum cv_progress_how */
+    struct cv_failure_list failures; /* of the trace */
+    int how;                         /* of enum cv_progress_how */
     bool unasked; /* --progress was not given: a bar must not be in the way */
     bool drawn;
     unsigned below;        /* rows drawn below the bar */

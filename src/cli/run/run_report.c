@@ -68,6 +68,7 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
              cv_status_is_ok(attempt->exit_code, report->ok))
         report->ended_ok = true;
     cv_job_log_add(&report->log, attempt, report->items);
+    cv_failure_list_add(&report->failures, attempt, report->items);
     if (report->rows != NULL)
         cv_run_rows_attempted(report->rows, attempt);
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -214,6 +215,7 @@ static int open_report(struct whole_run *run)
         .ok = &run->request.failures.ok,
         .items = run->has_items ? &run->items.commands : NULL,
         .rows = run->items.rows_file != NULL ? &run->items.rows : NULL,
+        .failures.arena = values->trace != NULL ? run->call->arena : NULL,
     };
     return cv_run_report_open(&run->report);
 }
@@ -712,13 +714,23 @@ static int write_trace(struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
     struct cleave_trace *trace = run->request.listener.trace;
+    double *starts_s = cv_array(run->call->arena, result->nworkers, sizeof *starts_s);
     const struct cleave_trace_facts facts = {
         .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
         .failed = result->failed_bytes,
         .left = result->left_bytes - result->unwritten_bytes,
+        .failures = run->report.failures.items,
+        .nfailures = run->report.failures.count,
+        .starts_s = starts_s,
+        .nstarts = isnan(result->starts_s) ? 0 : result->nworkers,
     };
-    int status = cv_trace_add_facts(trace, &facts);
+    int status;
 
+    if (starts_s == NULL)
+        return cv_no_memory("the trace");
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        starts_s[w] = result->workers[w].starts_s;
+    status = cv_trace_add_facts(trace, &facts);
     if (status != CV_EXIT_DONE || run->values->trace == NULL)
         return status;
     status = cv_trace_write(run->values->trace,

@@ -105,6 +105,26 @@ static void *copy_of(struct cleave_trace *trace, const void *things, size_t coun
     return copy;
 }
 
+static enum cleave_status keep_failures(struct cleave_trace *trace,
+                                        const struct cleave_trace_facts *facts,
+                                        struct cleave_error *err)
+{
+    const struct cleave_trace_failure *failures = facts->failures;
+    struct cleave_trace_failure *copy =
+        copy_of(trace, failures, facts->nfailures, sizeof *copy);
+
+    if (copy == NULL)
+        return cv_fail_memory(err, "the facts of a trace");
+    for (size_t i = 0; i < facts->nfailures; i++) {
+        CV_TRY(keep(trace, failures[i].what, &copy[i].what, err));
+        CV_TRY(keep(trace, failures[i].how, &copy[i].how, err));
+        CV_TRY(keep(trace, failures[i].errors, &copy[i].errors, err));
+    }
+    trace->facts.failures = copy;
+    trace->facts.nfailures = facts->nfailures;
+    return CLEAVE_OK;
+}
+
 /* *out, a pointer, becomes a copy of an array unless that is NULL. False: memory is short. */
 static bool copy_to(struct cleave_trace *trace, const void *things, uint64_t count,
                     size_t size, void *out)
@@ -191,6 +211,14 @@ enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
         kept->left = facts->left;
     if (facts->bound.name != NULL)
         kept->bound.value_s = facts->bound.value_s;
+    if (facts->nfailures > 0)
+        CV_TRY(keep_failures(trace, facts, err));
+    if (facts->nstarts > 0) {
+        if (!copy_to(trace, facts->starts_s, facts->nstarts, sizeof(double),
+                     &kept->starts_s))
+            return cv_fail_memory(err, "the facts of a trace");
+        kept->nstarts = facts->nstarts;
+    }
     return facts->nleft_out > 0 ? keep_left_out(trace, facts, err) : CLEAVE_OK;
 }
 

@@ -26,7 +26,7 @@ static const char *class_of(enum cv_span_kind kind)
         [CV_SPAN_RETURN] = "k-return",   [CV_SPAN_LOST] = "k-lost",
         [CV_SPAN_RECALL] = "k-recall",   [CV_SPAN_TRANSFER] = "k-send",
         [CV_SPAN_COMBINE] = "k-combine", [CV_SPAN_FOLD] = "k-combine",
-        [CV_SPAN_DROPPED] = "k-dropped",
+        [CV_SPAN_DROPPED] = "k-dropped", [CV_SPAN_FAILED] = "k-failed",
     };
 
     return classes[kind];
@@ -241,6 +241,7 @@ void cv_page_legend(FILE *file, const struct cv_report_data *data)
         { CV_SPAN_TRANSFER, "", "sending and receiving a partial (thin strip)" },
         { CV_SPAN_COMBINE, "", "combining, shades alternate" },
         { CV_SPAN_FOLD, "folding partial results", "" },
+        { CV_SPAN_FAILED, "failed", "" },
         { CV_SPAN_LOST, "lost: done again elsewhere", "" },
         { CV_SPAN_RECALL, "taken back", "" },
         { CV_SPAN_DROPPED, "dropped: another worker ran the chunk as well", "" },

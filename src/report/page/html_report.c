@@ -11,11 +11,67 @@
 #include "report/terminal/table.h"
 
 /* Rows of tables. */
-enum { MOST_NODES = 400, MOST_CHUNKS = 1000 };
+enum { MOST_NODES = 400, MOST_CHUNKS = 1000, MOST_FAILURES = 50 };
 
 static bool is_load(const struct cv_report_data *data)
 {
     return data->file->header.task == CLEAVE_TASK_LOAD;
+}
+
+static const struct cleave_trace_facts *facts_of(const struct cv_report *report)
+{
+    return cleave_trace_facts(report->measured->file->trace);
+}
+
+/* Executed, not simulated. */
+static bool is_real(const struct cv_report *report)
+{
+    const char *engine = facts_of(report)->engine;
+
+    return engine != NULL && strcmp(engine, "run") == 0;
+}
+
+static bool stands_before(const char *line, const char *option, const char *end)
+{
+    const char *at = strstr(line, option), *stop = strstr(line, end);
+
+    return at != NULL && (stop == NULL || at < stop);
+}
+
+/* Whether a command line of cleave run has a list of items. After -- and -i, -a is an
+ * option of the command that is run: mlr stats1 -a sum. */
+static bool has_items(const char *line)
+{
+    static const char *const lists[] = { " -a ", " --arg-file" };
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (stands_before(line, lists[i], " -- ") &&
+            stands_before(line, lists[i], " -i "))
+            return true;
+    return strstr(line, " :::") != NULL || stands_before(line, " --each", " -- ");
+}
+
+static bool counts_bytes(const struct cv_report *report)
+{
+    const char *command = facts_of(report)->command;
+
+    return is_real(report) && command != NULL && !has_items(command);
+}
+
+/* The unit of the load: a real run shares out bytes, or commands for items. */
+static const char *unit_of(const struct cv_report *report)
+{
+    const char *command = facts_of(report)->command;
+
+    if (!is_real(report) || command == NULL)
+        return "unit";
+    return has_items(command) ? "command" : "byte";
+}
+
+/* Seconds per unit, or per combination; NAN when there is nothing to divide by. */
+static double rate(double seconds, double amount)
+{
+    return amount > 0 ? seconds / amount : NAN;
 }
 
 static void put_name_cell(FILE *file, const struct cv_report_data *data, uint32_t node)
@@ -40,9 +96,10 @@ static int unit_decimals(const struct cv_report_data *data)
     return cv_page_decimals(max);
 }
 
-static void put_row(FILE *file, const struct cv_report_data *data, uint32_t i,
-                    int decimals)
+static void put_row(FILE *file, const struct cv_report *report, uint32_t i, int decimals)
 {
+    const struct cv_report_data *data = report->measured;
+    const struct cleave_trace_facts *facts = facts_of(report);
     const struct cv_report_data_node *node = &data->nodes[i];
     const int places = time_decimals(data);
     const double busy = data->makespan_s > 0 ? node->busy_s / data->makespan_s : 0;
@@ -55,6 +112,16 @@ static void put_row(FILE *file, const struct cv_report_data *data, uint32_t i,
         cv_page_percent_cell(file, data->units > 0 ? node->units / data->units : 0);
     }
     cv_page_count_cell(file, node->chunks);
+    if (counts_bytes(report))
+        cv_page_number_cell(file,
+                            node->busy_s > 0 ? node->units / node->busy_s / 1e6 : NAN,
+                            cv_page_decimals(data->units / data->makespan_s / 1e6));
+    if (facts->nstarts > 0) {
+        const double starts_s = i < facts->nstarts ? facts->starts_s[i] : NAN;
+
+        cv_page_number_cell(file, starts_s, places);
+        cv_page_number_cell(file, node->busy_s - starts_s, places);
+    }
     if (is_load(data))
         cv_page_number_cell(file, node->first_s, places);
     else if (isnan(node->parent_s))
@@ -73,19 +140,23 @@ static void put_nodes(const struct cv_report *report, FILE *file)
     const uint32_t shown = data->nnodes < MOST_NODES ? data->nnodes : MOST_NODES;
     const bool load = is_load(data);
     const int decimals = unit_decimals(data);
+    char heads[160];
 
     cv_page_section(file, "nodes", load ? "Workers" : "Nodes");
     if (shown < data->nnodes)
         fprintf(file, "<p class=\"note\">The first %u of %u; the trace holds all.</p>\n",
                 shown, data->nnodes);
-    cv_page_table(
-        file, load ? "workers" : "nodes",
-        load ? "Worker|!Link and processor|#Busy|#Units|#Share|#Chunks|#Starts s|"
-               "#Ends s"
-             : "Node|!Link and combining|#Busy|#Combined|#Sends to|#Sends at s|"
-               "#Ends s");
+    snprintf(
+        heads, sizeof heads,
+        "Worker|!Link and processor|#Busy|#Units|#Share|#Chunks%s%s|#Begins s|#Ends s",
+        counts_bytes(report) ? "|#MB/s" : "",
+        facts_of(report)->nstarts > 0 ? "|#Starting s|#Working s" : "");
+    cv_page_table(file, load ? "workers" : "nodes",
+                  load ? heads
+                       : "Node|!Link and combining|#Busy|#Combined|#Sends to|#Sends at s|"
+                         "#Ends s");
     for (uint32_t i = 0; i < shown; i++)
-        put_row(file, data, i, decimals);
+        put_row(file, report, i, decimals);
     cv_page_table_end(file);
     fputs("</section>\n", file);
 }
@@ -124,12 +195,6 @@ static void put_pair(FILE *file, double predicted, double measured, int decimals
     cv_page_number_cell(file, predicted, decimals);
     cv_page_number_cell(file, measured, decimals);
     put_change_cell(file, measured, predicted, decimals, time);
-}
-
-/* Seconds per unit, or per combination; NAN when there is nothing to divide by. */
-static double rate(double seconds, double amount)
-{
-    return amount > 0 ? seconds / amount : NAN;
 }
 
 static void put_total(FILE *file, const char *name, double predicted, double measured,
@@ -229,6 +294,40 @@ static void put_difference(const struct cv_report *report, FILE *file)
     fputs("</section>\n", file);
 }
 
+/* --- what failed -------------------------------------------------------------------- */
+
+static void put_failures(const struct cv_report *report, FILE *file)
+{
+    const struct cv_report_data *data = report->measured;
+    const struct cleave_trace_facts *facts = facts_of(report);
+    const size_t shown =
+        facts->nfailures < MOST_FAILURES ? facts->nfailures : MOST_FAILURES;
+
+    if (facts->nfailures == 0)
+        return;
+    cv_page_section(file, "failed", "What failed");
+    if (shown < facts->nfailures)
+        fprintf(file, "<p class=\"note\">The first %zu; the trace holds %zu.</p>\n",
+                shown, facts->nfailures);
+    for (size_t i = 0; i < shown; i++) {
+        const struct cleave_trace_failure *failure = &facts->failures[i];
+
+        cv_page_element(file, "<div class=\"failure\"><h3><code>", failure->what,
+                        "</code></h3>\n");
+        cv_page_element(file, "<p>The command ", failure->how, "");
+        fprintf(file, " <span class=\"note\">(chunk %llu",
+                (unsigned long long)failure->chunk);
+        cv_page_element(file, " on ", data->file->header.names[failure->worker], "");
+        if (failure->attempts > 1)
+            fprintf(file, ", tried %llu times", (unsigned long long)failure->attempts);
+        fputs(")</span></p>\n", file);
+        if (failure->errors != NULL)
+            cv_page_element(file, "<pre>", failure->errors, "</pre>\n");
+        fputs("</div>\n", file);
+    }
+    fputs("</section>\n", file);
+}
+
 /* --- left out ----------------------------------------------------------------------- */
 
 static void put_left_out(const struct cv_report *report, FILE *file)
@@ -308,49 +407,6 @@ static void put_spans(const struct cv_report *report, FILE *file)
 }
 
 /* --- the page ----------------------------------------------------------------------- */
-
-static const struct cleave_trace_facts *facts_of(const struct cv_report *report)
-{
-    return cleave_trace_facts(report->measured->file->trace);
-}
-
-/* Executed, not simulated. */
-static bool is_real(const struct cv_report *report)
-{
-    const char *engine = facts_of(report)->engine;
-
-    return engine != NULL && strcmp(engine, "run") == 0;
-}
-
-static bool stands_before(const char *line, const char *option, const char *end)
-{
-    const char *at = strstr(line, option), *stop = strstr(line, end);
-
-    return at != NULL && (stop == NULL || at < stop);
-}
-
-/* Whether a command line of cleave run has a list of items. After -- and -i, -a is an
- * option of the command that is run: mlr stats1 -a sum. */
-static bool has_items(const char *line)
-{
-    static const char *const lists[] = { " -a ", " --arg-file" };
-
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (stands_before(line, lists[i], " -- ") &&
-            stands_before(line, lists[i], " -i "))
-            return true;
-    return strstr(line, " :::") != NULL || stands_before(line, " --each", " -- ");
-}
-
-/* The unit of the load: a real run shares out bytes, or commands for items. */
-static const char *unit_of(const struct cv_report *report)
-{
-    const char *command = facts_of(report)->command;
-
-    if (!is_real(report) || command == NULL)
-        return "unit";
-    return has_items(command) ? "command" : "byte";
-}
 
 static void put_title(const struct cv_report *report, char *title, size_t size)
 {
@@ -443,6 +499,27 @@ static void put_port_tile(const struct cv_report_data *data, FILE *file)
 }
 
 /* Load that failed or was not reached. The load of a run is the part that was started. */
+/* Busy seconds of commands before they read their input, and how many bytes they did. */
+static void put_real_tiles(const struct cv_report *report, FILE *file)
+{
+    const struct cv_report_data *data = report->measured;
+    const struct cleave_trace_facts *facts = facts_of(report);
+    double busy_s = 0, starts_s = 0;
+    char number[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
+
+    for (uint32_t i = 0; i < data->nnodes && i < facts->nstarts; i++) {
+        busy_s += data->nodes[i].busy_s;
+        starts_s += isnan(facts->starts_s[i]) ? 0 : facts->starts_s[i];
+    }
+    if (busy_s > 0)
+        put_tile(file, "Starting", "%.1f%%\n%s of %s s busy, before commands read",
+                 100 * fmin(1, starts_s / busy_s), cv_show_number(starts_s, number),
+                 cv_show_number(busy_s, all));
+    if (counts_bytes(report) && data->makespan_s > 0)
+        put_tile(file, "Rate", "%s\nMB/s of input",
+                 cv_show_number(data->units / data->makespan_s / 1e6, number));
+}
+
 static void put_undone_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cleave_trace_facts *facts = facts_of(report);
@@ -462,7 +539,8 @@ static void put_undone_tiles(const struct cv_report *report, FILE *file)
 static void put_load_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cv_report_data *data = report->measured;
-    const unsigned long long chunks = data->counts[CV_SPAN_COMPUTE];
+    const unsigned long long chunks =
+        data->counts[CV_SPAN_COMPUTE] + data->counts[CV_SPAN_FAILED];
     const unsigned long long lost = data->counts[CV_SPAN_LOST];
     const unsigned long long returned = data->counts[CV_SPAN_RETURN];
     const double spread_s = data->makespan_s - data->first_end_s;
@@ -475,6 +553,7 @@ static void put_load_tiles(const struct cv_report *report, FILE *file)
         put_tile(file, "Chunks", "%llu\n%s", chunks,
                  report->running ? "begun" : "computed");
     put_undone_tiles(report, file);
+    put_real_tiles(report, file);
     put_port_tile(data, file);
     if (!report->running) /* smaller values are rounding errors */
         put_tile(file, "All end within", "%s s\nfirst to last worker",
@@ -630,6 +709,7 @@ void cv_report_write(const struct cv_report *report, FILE *file)
     put_head(report, title, file);
     put_tiles(report, file);
     put_gantt(report, file);
+    put_failures(report, file);
     if (report->predicted != NULL)
         put_difference(report, file);
     put_nodes(report, file);

@@ -3,8 +3,8 @@
 'use strict';
 const $ = (id) => document.getElementById(id);
 const KINDS = ['send', 'compute', 'return', 'lost', 'recall', 'transfer', 'combine',
-  'fold', 'dropped']; /* as enum cv_span_kind has them */
-const SEND = 0, RETURN = 2, TRANSFER = 5;
+  'fold', 'dropped', 'failed']; /* as enum cv_span_kind has them */
+const SEND = 0, RETURN = 2, TRANSFER = 5, FAILED = 9;
 
 /* --- numbers --- */
 const digits = (x, n) => {

@@ -27,7 +27,7 @@ function chart(data, seen) {
     const style = getComputedStyle(document.documentElement);
     ['page', 'card', 'line', 'faint', 'ink', 'soft', 'accent', 'bound', 'on', 'compute',
       'compute2', 'send', 'return', 'combine', 'combine2', 'lost', 'recall',
-      'dropped']
+      'dropped', 'failed']
       .forEach((name) => { colour[name] = style.getPropertyValue('--' + name).trim(); });
     colour.transfer = colour.send;
     colour.fold = colour.combine;
@@ -115,6 +115,7 @@ function chart(data, seen) {
         if (full[k] > full[kind]) kind = k;
         sum += full[k];
       }
+      if (full[FAILED] > 0) kind = FAILED;
       full.fill(0);
       if (held === 1) { /* alone: where it is */
         endRun();
@@ -164,7 +165,7 @@ function chart(data, seen) {
         : (name === 'fold' ? '+ ' : '') + amount(trace.units[s]);
       pen.globalAlpha = 1;
       /* White on dark shades, black on light ones. */
-      pen.fillStyle = (name === 'compute') === !odd ? colour.on : '#0b1a24';
+      pen.fillStyle = (name === 'compute' || name === 'failed') === !odd ? colour.on : '#0b1a24';
       pen.font = font(11);
       if (pen.measureText(text).width < b - a - 8)
         pen.fillText(text, a + 5, top + tall / 2 + 4);

@@ -53,7 +53,8 @@ function crowd(trace, rows, T, bins) {
 function describe(data, trace, i) {
   const kind = KINDS[trace.kind[i]], who = data.rows[rowOf(trace, i)], out = [];
   const doing = { send: 'gets', compute: 'computes', return: 'returns the result of',
-    lost: 'lost', recall: 'gave back part of', dropped: 'is not first with' }[kind];
+    lost: 'lost', recall: 'gave back part of', dropped: 'is not first with',
+    failed: 'fails with' }[kind];
   let head;
   if (trace.block)
     head = who + ': ' + trace.ref[i] + ' \u00d7 ' + kind + ', busy '

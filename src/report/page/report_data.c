@@ -64,6 +64,7 @@ static void add_span(struct cv_report_data *data, const struct cv_span *span)
         data->return_s += length_s;
         break;
     case CV_SPAN_COMPUTE:
+    case CV_SPAN_FAILED:
         node->chunks++;
         node->units += span->units;
         node->busy_s += length_s;
@@ -158,6 +159,17 @@ static enum cleave_status open_data(const struct cv_trace_file *file, size_t max
     return CLEAVE_OK;
 }
 
+/* A trace names at most 1,000 failures. The worker may differ: a retry has no event. */
+static bool has_failed(const struct cv_trace_file *file, const struct cv_span *span)
+{
+    const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
+
+    for (size_t i = 0; i < facts->nfailures; i++)
+        if (facts->failures[i].chunk == span->chunk)
+            return true;
+    return false;
+}
+
 enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
                                        const struct cv_span *running, size_t count,
                                        struct cv_report_data *out,
@@ -172,6 +184,8 @@ enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
             span = running[i - entries];
         else if (!cv_span_at(file->trace, i, &span))
             continue;
+        if (span.kind == CV_SPAN_COMPUTE && has_failed(file, &span))
+            span.kind = CV_SPAN_FAILED;
         if (span.worker >= out->nnodes)
             continue; /* it joined after the header of a running trace was made */
         add_span(out, &span);

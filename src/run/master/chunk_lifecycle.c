@@ -346,6 +346,7 @@ static void end_errors(struct cv_slot *slot, bool counts)
             (errno != EAGAIN ||
              poll(&(struct pollfd){ .fd = to, .events = POLLOUT }, 1, -1) < 0))
             break;
+        cv_error_lines_keep(&slot->error_lines, bytes, put > 0 ? (size_t)put : 0);
         at += put > 0 ? put : 0;
     }
     cv_close(&to);

@@ -137,10 +137,13 @@ void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *a
     const struct cv_slot *slot = &attempt->slot;
     const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double seconds = cv_clock_s() - slot->start_s;
+    const bool failed = end != CV_SLOT_DONE || given_up;
     struct timespec now;
+    char how[CV_FAILURE_TEXT];
 
     if (request->listener.attempted == NULL)
         return;
+    cv_slot_describe_end(slot, how, sizeof how);
     clock_gettime(CLOCK_REALTIME, &now);
     request->listener.attempted(
         request->listener.context,
@@ -165,6 +168,8 @@ void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *a
             .timed_out = end == CV_SLOT_TIMED_OUT,
             .given_up = given_up,
             .dropped = attempt->beaten,
+            .how = failed ? how : "",
+            .errors = failed ? cv_error_lines_last(&slot->error_lines) : "",
         });
 }
 

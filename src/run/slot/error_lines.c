@@ -16,6 +16,29 @@ enum {
     HELD = 1 << 20, /* bytes that are held back for an end of line or of a command */
 };
 
+void cv_error_lines_keep(struct cv_error_lines *lines, const char *bytes, size_t length)
+{
+    const size_t room = sizeof lines->tail - 1, held = strlen(lines->tail);
+    const size_t add = length < room ? length : room;
+    const size_t stay = held < room - add ? held : room - add;
+
+    memmove(lines->tail, lines->tail + held - stay, stay);
+    for (size_t i = 0; i < add; i++) {
+        const char byte = bytes[length - add + i];
+
+        lines->tail[stay + i] = byte != '\0' ? byte : ' ';
+    }
+    lines->tail[stay + add] = '\0';
+}
+
+const char *cv_error_lines_last(const struct cv_error_lines *lines)
+{
+    const char *end = strchr(lines->tail, '\n');
+    const bool full = strlen(lines->tail) == sizeof lines->tail - 1;
+
+    return full && end != NULL && end[1] != '\0' ? end + 1 : lines->tail;
+}
+
 static void pass(struct cv_slot *slot, size_t length)
 {
     struct cv_error_lines *lines = &slot->error_lines;
@@ -23,6 +46,7 @@ static void pass(struct cv_slot *slot, size_t length)
 
     if (length == 0)
         return;
+    cv_error_lines_keep(lines, lines->bytes, length);
     if (listener != NULL && listener->errors != NULL)
         listener->errors(listener->context, lines->bytes, length);
     else

@@ -293,6 +293,7 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     slot->exited = slot->stopping = slot->timed_out = false;
     slot->kills = 0;
     slot->fault = NULL;
+    slot->error_lines.tail[0] = '\0';
     status = cv_process_start(&slot->process, slot->command,
                               &(struct cv_process_files){
                                   .in = in,

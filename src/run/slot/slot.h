@@ -145,7 +145,13 @@ struct cv_error_lines {
     struct cv_watch watch;
     char *bytes; /* owned: not passed on yet */
     size_t length, room;
+    char tail[1024]; /* what the command wrote last; ends with a zero byte */
 };
+
+/* Add to the tail. */
+void cv_error_lines_keep(struct cv_error_lines *lines, const char *bytes, size_t length);
+/* The whole lines in the tail; "" if there are none. */
+const char *cv_error_lines_last(const struct cv_error_lines *lines);
 
 /* A function that writes an output. It returns whether it succeeded, soon after *stop. */
 struct cv_slot_function {
