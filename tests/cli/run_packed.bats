@@ -78,6 +78,34 @@ has_program() {
     [ "$(cat out.gz)" = older ]
 }
 
+@test "the name of a format that is not written is refused, by run and by split" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 10 >in
+    for form in zip 7z Z lz lzma br tgz; do
+        refuses "--output: cannot write 'out.$form': .$form is not written, but .gz, .bgz, .zst, .xz, .bz2 and .lz4; another program can read standard output" \
+            run -i in -o out.$form -- touch ran
+        cleave 2 split -i in -n 2 -o part-{}.$form
+        [[ $stderr == *".$form is not written, but .gz"* ]]
+    done
+    [ -z "$(ls | grep 'out\|part\|ran')" ]
+}
+
+@test "a compressed output that a journal continues is the whole output" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 1 100000 >in
+    for form in gz zst xz bz2 lz4; do
+        rm -rf journal done
+        cleave 1 run -q -i in --block 50k --retries 1 --journal journal -o out.$form -- \
+            sh -c 'cat; [ -e done ] || [ $CLEAVE_BEGIN -lt 200000 ]'
+        [ ! -e out.$form ]
+        rm -f .out.$form.part-*
+        touch done
+        cleave 0 run -q -i in --block 50k --retries 1 --journal journal --resume -o out.$form -- \
+            sh -c 'cat; [ -e done ] || [ $CLEAVE_BEGIN -lt 200000 ]'
+        ! has_program $form || unpack out.$form | cmp - in
+    done
+}
+
 @test "a file that cannot be written is reported" {
     cd "$BATS_TEST_TMPDIR"
     seq 1 300000 >in

@@ -103,7 +103,7 @@ refuses() {
     refuses 2 "cannot write 'p-002': it is an input" -i p-002 -n 2 -o 'p-{}' --force
     [ "$(ls -A | grep -c part)" -eq 0 ]
     refuses 2 "--output: expected a name with one {}, where the number goes, as in part-{}, got 'p'" -i in -n 2 -o p
-    refuses 2 "--output: cannot write 'p-{}.zip': pieces are written as they are, or as .gz, .bgz, .zst, .xz, .bz2, .lz4" \
+    refuses 2 "--output: cannot write 'p-{}.zip': .zip is not written, but .gz, .bgz, .zst, .xz, .bz2 and .lz4; another program can read standard output" \
         -i in -n 2 -o 'p-{}.zip'
     refuses 2 "expected --number, --size, --records or --together: how large are pieces?" -i in -o 'p-{}'
     refuses 2 "expected --number or --size, got both" -i in -n 2 --size 3 -o 'p-{}'

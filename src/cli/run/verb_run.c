@@ -80,6 +80,8 @@ static int sink_open(struct sink *sink, const char *option, const char *path,
     if (!names_file(path))
         return CV_EXIT_DONE;
     sink->path = path;
+    if (cv_pack_format_check(path, &err) != CLEAVE_OK)
+        return cannot_write(sink, CV_EXIT_USAGE, &err);
     if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
         return cannot_write(sink, CV_EXIT_USAGE, &err);
     CV_DO(cv_output_clear(&sink->file, option, strcmp(option, "--results") == 0));

@@ -7,6 +7,7 @@
 #include <lzma.h>
 #include <string.h>
 #include <zstd.h>
+#include "base/fail.h"
 #include "base/file_target.h"
 #include "run/common/transfer.h"
 
@@ -192,4 +193,19 @@ const struct cv_pack_format *cv_pack_format_find(const char *name)
         if (cv_name_ends_in(name, formats[i].ending))
             return &formats[i];
     return NULL;
+}
+
+enum cleave_status cv_pack_format_check(const char *name, struct cleave_error *err)
+{
+    static const char *const others[] = { ".zip", ".7z",   ".Z",   ".lz",  ".lzma",
+                                          ".lzo", ".br",   ".tgz", ".txz", ".tbz2",
+                                          ".GZ",  ".gzip", ".zstd" };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cv_name_ends_in(name, others[i]))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "%s is not written, but .gz, .bgz, .zst, .xz, .bz2 and .lz4; "
+                           "another program can read standard output",
+                           others[i]);
+    return CLEAVE_OK;
 }

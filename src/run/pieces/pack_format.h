@@ -3,6 +3,7 @@
 #define CV_PACK_FORMAT_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <cleave/error.h>
 #include "run/common/transfer.h"
 
 /* A compressed format. Files consist of parts that can be decoded alone, so that they can be cut and
@@ -23,6 +24,8 @@ struct cv_pack_format {
 
 /* The format by the ending of a name; NULL: none. */
 const struct cv_pack_format *cv_pack_format_find(const char *name);
+/* Fails if the name ends as those of a compressed format or an archive that is not written. */
+enum cleave_status cv_pack_format_check(const char *name, struct cleave_error *err);
 
 /* The table of the seekable format of zstd: bytes of each frame, compressed and decoded. Decoders
  * read it instead of all frame headers. */

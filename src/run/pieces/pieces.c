@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/file_target.h"
 #include "base/text.h"
+#include "run/pieces/pack_format.h"
 #include "run/pieces/piece_file.h"
 
 enum { MIN_DIGITS = 3, UNKNOWN_DIGITS = 6 /* if the number of files is not known */ };
@@ -20,6 +20,7 @@ enum { MIN_DIGITS = 3, UNKNOWN_DIGITS = 6 /* if the number of files is not known
 enum cleave_status cv_pieces_check(const char *name, struct cleave_error *err)
 {
     const char *place = strstr(name, "{}");
+    struct cleave_error why;
     char shown[100];
 
     cv_shown(name, strlen(name), shown, sizeof shown);
@@ -28,11 +29,9 @@ enum cleave_status cv_pieces_check(const char *name, struct cleave_error *err)
                        "pieces.name: expected a name with one {}, where the number goes, "
                        "as in part-{}, got '%s'",
                        shown);
-    if (cv_name_ends_in(name, ".zip"))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "pieces.name: cannot write '%s': pieces are written as they are, "
-                       "or as .gz, .bgz, .zst, .xz, .bz2, .lz4",
-                       shown);
+    if (cv_pack_format_check(name, &why) != CLEAVE_OK)
+        return cv_fail(err, CLEAVE_EINPUT, "pieces.name: cannot write '%s': %s", shown,
+                       why.text);
     return CLEAVE_OK;
 }
 
