@@ -33,7 +33,7 @@ answered() {
 
 @test "how much at a time" {
     answered "sizes follow from what chunks cost; --block SIZE fixes them" --chunk --chunksize --chunk-size --npartitions
-    answered "--records N for chunks" --lines --nrecords -l
+    answered "--records N for chunks" --lines --nrecords
 }
 
 @test "machines, files and forms" {

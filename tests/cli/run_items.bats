@@ -649,10 +649,54 @@ END
     refuses "--load: expected a number above 0, or N% of the cores, got 'much'" run --load much -- true ::: 1
 }
 
+@test "-E ends a list, -s limits command lines, -l and --env are those of GNU parallel" {
+    prepare
+    cleave 0 run -q -E END echo ::: a b END c
+    [ "$output" = $'a\nb' ]
+    # Each list has its end, and a stream is not read further.
+    cleave 0 run -q --eof END echo ::: a END b ::: c d END
+    [ "$output" = $'a c\na d' ]
+    printf 'a\nEND\nb\n' >ends
+    cleave 0 run -q -E END -a ends echo
+    [ "$output" = a ]
+    (seq 3 && echo END && yes) | timeout $LONG "$CLEAVE" run -q -E END echo | cmp - <(seq 3)
+    printf 'a,END,b' | timeout $LONG "$CLEAVE" run -q -E END -d , echo | cmp - <(echo a)
+    # An end that is part of a word is none.
+    cleave 0 run -q -E END echo ::: ENDS aEND
+    [ "$output" = $'ENDS\naEND' ]
+
+    # Bytes of a command with the one at its end, as xargs -s has it.
+    for size in 7 9 10 11 30; do
+        seq 9 | xargs -s $size echo >expected
+        seq 9 | timeout $LONG "$CLEAVE" run -q -j 1 -m -s $size echo | cmp - expected
+    done
+    seq 3 | timeout $LONG "$CLEAVE" run -q -j 1 -X --max-chars 17 echo a{}b | cmp - <(printf 'a1b a2b a3b\n')
+    seq 3 | timeout $LONG "$CLEAVE" run -q -j 1 -X --max-chars 16 echo a{}b | cmp - <(printf 'a1b a2b\na3b\n')
+
+    seq 5 | timeout $LONG "$CLEAVE" run -q -l2 echo | cmp - <(printf '1 2\n3 4\n5\n')
+    seq 5 | timeout $LONG "$CLEAVE" run -q --pipe -l 4 'cat; echo end' | cmp - <(printf '1\n2\n3\n4\nend\n5\nend\n')
+    VALUE=seen cleave 0 run -q --env VALUE --env 'OTHER=a b' 'echo $VALUE "$OTHER"' ::: 1
+    [ "$output" = 'seen a b 1' ]
+    seq 3 | timeout $LONG "$CLEAVE" run -q --pipe --fifo 'cat {}' | cmp - <(seq 3)
+    printf 'a\0b\0' | timeout $LONG "$CLEAVE" run -q --pipe --recend '\0' -N 1 "tr '\\0' '\\n'; echo end" |
+        cmp - <(printf 'a\nend\nb\nend\n')
+    printf '[1\nx[1\n[1\n11\n' | timeout $LONG "$CLEAVE" run -q --pipe --recend '\n' --recstart '[1' -N 1 'cat; echo end' |
+        cmp - <(printf '[1\nx[1\nend\n[1\n11\nend\n')
+    refuses "expected --recend '\\n' or '\\0', or --recend '\\n' with --recstart TEXT, got other ends: --split lists what records may be" \
+        run --pipe --recstart '>' cat
+    # A log that begins with '+' is continued.
+    cleave 0 run -q --joblog +log echo ::: a
+    cleave 0 run -q --joblog +log echo ::: b
+    [ "$(cut -f 9 log)" = $'Command\necho a\necho b' ]
+    # The first word is a line: the others are its words.
+    seq 3 | timeout $LONG "$CLEAVE" run -q --records 2 cat\;echo 'a  b' | cmp - <(printf '1\n2\na  b\n3\na  b\n')
+}
+
 @test "options of GNU parallel and xargs are answered with ours" {
     prepare
-    refuses "there is no option '--fifo' here; instead: --cat" run --fifo -a big wc
-    refuses "there is no option '-E' here; instead: end the list before: sed '/^END\$/,\$d' | cleave run -a -" run -E END -a list echo
+    refuses "there is no option '--match' here; instead: {= s/.*REGEX.*/\$1/ =}, or --rpl, which know groups" run --match '(.)b' echo {1.1} ::: ab
+    refuses "--max-chars needs -m or -X, which fill commands; else each has one item, or N with -n N" run -s 10 echo ::: a
+    refuses "--max-chars: expected at least 13, which the command of item 2 needs, got 9" run -s 9 -X echo ::: a seventy b
     refuses "there is no option '--filter' here; instead: a test in the command: 'if [ {1} -lt {2} ]; then ...; fi'" run --filter '{1} < {2}' echo ::: 1
     refuses "--delimiter: expected one byte, or one of \\n, \\t and \\0, got 'xx'" run -d xx -a - echo
     refuses "--delimiter is for lists of items: expected -a FILE, or -a - for standard input, and no --each" run -d , --each echo

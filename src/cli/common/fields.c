@@ -65,6 +65,7 @@ static const struct {
     { "items.keep", "--results" },
     { "items.literal", "--quote" },
     { "items.max", "--many" },
+    { "items.max_chars", "--max-chars" },
     { "items.null", "--null" },
     { "items.plus", "--plus" },
     { "items.replacements", "--rpl" },

@@ -234,6 +234,7 @@ static enum cleave_status item_lists_read(const struct cv_call *call,
 
     lists->link = values->link != 0;
     lists->skips_blank = values->skip_blank != 0;
+    lists->end = values->eof;
     lists->continues = values->max_lines > 0;
     if (path != NULL) {
         CV_TRY(open_stream(values, &path, 1, stream, err));
@@ -323,6 +324,8 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                            ? values->max_replace_args
                            : values->max_lines,
                 .many = values->fill || values->fill_words,
+                .max_bytes =
+                    values->max_chars > 0 ? (size_t)fmin(values->max_chars, 1e9) : 0,
                 .repeats = values->fill_words || values->max_lines > 0 ||
                            (values->max_replace_args > 0 &&
                             values->max_replace_args != CV_ARGS_ONE),

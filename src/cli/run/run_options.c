@@ -61,6 +61,11 @@ static const struct cv_option input_options[] = {
         "program and other inputs that are no text are refused, with what to type, and "
         "records of fixed:BYTES may be any bytes, except for the first ones of compressed "
         "files.", .add_words = cv_decode_words),
+    CV_OPTION(0, "--recend", TEXT, "END", record_end,
+        "As of GNU parallel: '\\n' is --split lines, '\\0' is --split nul.",
+        .level = CV_RARE),
+    CV_OPTION(0, "--recstart", TEXT, "TEXT", record_start,
+        "With --recend '\\n': records begin with lines that begin so.", .level = CV_RARE),
     CV_OPTION(0, "--fetch", TEXT, "CMD", fetch,
         "The input is what this line for a shell writes: bytes {begin} to {end}, the "
         "last one, or {length} of them, of the input {}, as 'curl -sfr {begin}-{end} "
@@ -81,6 +86,8 @@ static const struct cv_option item_options[] = {
         "Items that are read end in NUL, as those of 'find -print0' do."),
     CV_FLAG('r', "--no-run-if-empty", 1, skip_blank,
         "Skip items that are empty or blank.", .level = CV_RARE),
+    CV_OPTION('E', "--eof", TEXT, "TEXT", eof,
+        "An item that is TEXT ends its list, and is not done.", .level = CV_RARE),
     CV_OPTION('d', "--delimiter", TEXT, "BYTE", delimiter,
         "Items of lists that are read end in this instead of an end of line: a comma, "
         "'\\t', '\\0'."),
@@ -119,6 +126,9 @@ static const struct cv_option item_options[] = {
         "them if that is less."),
     CV_FLAG('X', "--fill-words", 1, fill_words,
         "The same, and repeat the word in which {} stands for each.", .level = CV_RARE),
+    CV_OPTION('s', "--max-chars", UNITS, "N", max_chars,
+        "With -m or -X: no command has more bytes than this, with the one at its end.",
+        .level = CV_RARE),
     CV_FLAG(0, "--many", 1, many,
         "Give each command as many items as pay: decided while it runs, from what "
         "starting a command costs and how fast workers are, as for chunks, so that all "
@@ -377,7 +387,7 @@ static const struct cv_option failure_options[] = {
 static const struct cv_option report_options[] = {
     CV_OPTION(0, "--joblog", TEXT, "FILE", joblog,
         "Write a line for every end of a command, with the columns of GNU parallel. With "
-        "--resume, lines are added to those there are.", .file = CV_FILE_WRITTEN),
+        "--resume, or as +FILE, lines are added to those there are.", .file = CV_FILE_WRITTEN),
     CV_FLAG('v', "--verbose", 1, verbose,
         "Write each command line to standard error when it begins; of chunks, the command "
         "once. At the end, write the summary in full."),
@@ -537,7 +547,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_CHUNKS, "--delimiter", CV_NEEDS, "",
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
-      "--link --colsep --replace --rpl --max-args --fill "
+      "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
       "--fill-words --many --shuf --tag --tagstring --results --files --weight --costs "
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
@@ -584,10 +594,10 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_LOCAL, "--push --push-from --ssh --remote", CV_NEEDS,
       "--hosts-file", /* it may name some later */
       "--ssh, --remote and --push need --hosts with other machines" },
-    { CV_RUN_LOCAL, "--shared-input --workdir --env", CV_NEEDS,
+    { CV_RUN_LOCAL, "--shared-input --workdir", CV_NEEDS,
       "--hosts-file --join-socket --listen",
-      "--shared-input, --workdir and --env need --hosts with other machines, --slurm or "
-      "--listen: here, commands have your folder and environment" },
+      "--shared-input and --workdir need --hosts with other machines, --slurm or "
+      "--listen: here, commands have your folder" },
     { CV_RUN_LOCAL, "--transferfile --transfer --return --basefile --cleanup", CV_NEEDS,
       "--hosts-file",
       "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with "
@@ -605,6 +615,10 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS, "--delimiter", CV_EXCLUDES, "--each --null",
       "--delimiter is for lists of items: expected -a FILE, or -a - for standard input, "
       "and no %2" },
+    { CV_RUN_ITEMS, "--max-chars", CV_NEEDS, "--fill --fill-words",
+      "--max-chars needs -m or -X, which fill commands; else each has one item, or N "
+      "with "
+      "-n N" },
     { CV_RUN_ITEMS, "--fill --fill-words", CV_EXCLUDES, "--max-lines",
       "expected -L or one of -m and -X, got both" },
     { CV_RUN_ITEMS | CV_RUN_NO_ARGS, "--max-lines --fill --fill-words", CV_NEEDS, "",

@@ -33,11 +33,12 @@ struct cv_run_options {
     const char *ok;
     int isolate, commutative, persistent, literal, cat, framed;
     struct cv_strings item_files, rules;
-    const char *delimiter, *replace, *colsep, *weight, *costs;
+    const char *record_end, *record_start;
+    const char *delimiter, *eof, *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle, many, skip_blank;
     uint64_t max_args, max_replace_args, max_lines;
     const char *tagstring, *results, *load, *pin;
-    double delay_s, memfree;
+    double delay_s, memfree, max_chars;
     uint64_t nice;
     int tag, files, ungroup, line_buffer, group;
     const char *pairs, *decode, *fetch, *fetch_size, *header, *header_out, *together;
@@ -66,6 +67,9 @@ enum cv_run_situation {
 };
 /* Refuse options that exclude each other or lack one that they need. */
 int cv_run_rules_check(const struct cv_call *call, unsigned situation);
+
+/* Read --recend and --recstart: *split becomes the splitter that they mean. */
+int cv_record_ends_read(const struct cv_call *call, const char **split);
 
 /* Splitters for --help and for completions; decoders for completions. */
 void cv_split_list(struct cv_text *out);

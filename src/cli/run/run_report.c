@@ -49,13 +49,14 @@ static int choose_progress(struct cv_run_report *report)
 int cv_run_report_open(struct cv_run_report *report)
 {
     const struct cv_run_options *values = report->options;
+    const char *log = values->dry_run ? NULL : values->joblog;
+    const bool adds = log != NULL && log[0] == '+'; /* as GNU parallel: to an older log */
 
     report->facts_wide = FACTS_WIDE;
     report->predicted_s = NAN;
     cv_eta_init(&report->pace, 0);
     CV_DO(choose_progress(report));
-    return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog,
-                           values->resume != 0);
+    return cv_job_log_open(&report->log, adds ? log + 1 : log, adds || values->resume);
 }
 
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt)

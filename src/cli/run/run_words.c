@@ -133,6 +133,12 @@ int cv_command_shape(struct cv_call *call, bool quote, bool remote)
             return set_line(call, &line, remote);
     }
     cv_text_done(&line);
+    if (status == CV_EXIT_DONE && !quote && strpbrk(words[0], ";|&") != NULL &&
+        strchr(words[0], '/') == NULL && !cv_is_program(words[0])) {
+        cv_text_add(&line, "%s ", words[0]); /* cat\;echo x: begins with a line */
+        cv_sh_words_add(&line, words + 1);
+        return set_line(call, &line, remote);
+    }
     return status;
 }
 
@@ -158,6 +164,37 @@ const char *cv_call_again(const struct cv_call *call, const char *options)
     }
     line = cv_text_take(&text, call->arena);
     return line != NULL ? line : "";
+}
+
+/* --- records of GNU parallel ---------------------------------------------------------------- */
+
+/* Records begin where `end` is followed by `start`; splitters know lines and what lines begin
+ * with. */
+int cv_record_ends_read(const struct cv_call *call, const char **split)
+{
+    const struct cv_run_options *values = call->values;
+    const char *end = values->record_end, *start = values->record_start;
+    const bool lines = end != NULL && CV_IS_ONE_OF(end, "\\n", "\n");
+    struct cv_text text = { NULL, 0, 0, false };
+
+    if (end == NULL && start == NULL)
+        return CV_EXIT_DONE;
+    if (values->split != NULL)
+        return cv_refuse("expected --split, or --recend and --recstart, got both");
+    if (start == NULL && (lines || strcmp(end, "\\0") == 0)) {
+        *split = lines ? "lines" : "nul";
+        return CV_EXIT_DONE;
+    }
+    if (start == NULL || !lines || start[0] == '\0' || strpbrk(start, "\\\n") != NULL)
+        return cv_refuse(
+            "expected --recend '\\n' or '\\0', or --recend '\\n' with --recstart "
+            "TEXT, got other ends: --split lists what records may be");
+    cv_text_add(&text, "regex:");
+    for (; *start != '\0'; start++)
+        cv_text_add(&text, strchr(".[]()*+?{}^$|", *start) != NULL ? "\\%c" : "%c",
+                    *start);
+    *split = cv_text_take(&text, call->arena);
+    return *split != NULL ? CV_EXIT_DONE : cv_no_memory("the records");
 }
 
 /* --- exit statuses that are not failures ---------------------------------------------------- */
@@ -293,7 +330,7 @@ const char *cv_find_item_place(const struct cv_call *call)
 
 /* Options that speak of a list. */
 #define OF_LISTS                                                              \
-    "--null --delimiter --link --colsep --replace --rpl --max-args "          \
+    "--eof --null --delimiter --link --colsep --replace --rpl --max-args "    \
     "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag " \
     "--tagstring --results --files"
 #define OF_CHUNKS \

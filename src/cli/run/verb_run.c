@@ -466,7 +466,7 @@ static int fill_command(struct whole_run *run)
     return read_load(values->load, &out->workers.max_load);
 }
 
-/* NAME=VALUE, or NAME with the value it has here. */
+/* NAME=VALUE, which commands on this machine get too, or NAME with the value it has here. */
 static int read_environment(const struct cv_call *call, const struct cv_strings *names,
                             const char *const **out)
 {
@@ -477,8 +477,12 @@ static int read_environment(const struct cv_call *call, const struct cv_strings 
         const char *value = getenv(names->items[i]);
 
         texts[i] = names->items[i];
-        if (strchr(names->items[i], '=') != NULL)
+        if (strchr(names->items[i], '=') != NULL) {
+            if (putenv(cv_need_text(call->arena, texts[i], "the variables")) != 0)
+                return cv_refuse("--env: expected NAME=VALUE, got '%s'",
+                                 CV_ECHO(texts[i]));
             continue;
+        }
         if (value == NULL)
             return cv_refuse("--env: there is no variable '%s'", names->items[i]);
         texts[i] = cv_arena_print(call->arena, "%s=%s", names->items[i], value);
@@ -932,6 +936,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         else
             run.shaped_values.item_files = (struct cv_strings){ &standard_input, 1 };
     }
+    status = cv_record_ends_read(call, &run.shaped_values.split);
     if (!run.has_items && typed->records == 0) /* -N and -L of chunks */
         run.shaped_values.records = typed->max_replace_args != CV_ARGS_ONE
                                         ? typed->max_replace_args

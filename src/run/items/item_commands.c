@@ -238,8 +238,8 @@ enum cleave_status cv_item_commands_fit(const struct cv_item_commands *commands,
 
 /* How many rows from `begin`, at most `max`, fit into a command: by doubling, then by halves. */
 static enum cleave_status count_fitting(const struct cv_item_commands *commands,
-                                        uint64_t begin, uint64_t max, uint64_t *out,
-                                        struct cleave_error *err)
+                                        uint64_t begin, uint64_t max, size_t max_bytes,
+                                        uint64_t *out, struct cleave_error *err)
 {
     uint64_t low = 1, high = max;
     size_t bytes;
@@ -249,7 +249,7 @@ static enum cleave_status count_fitting(const struct cv_item_commands *commands,
             grows ? (2 * low < high ? 2 * low : high) : low + (high - low + 1) / 2;
 
         CV_TRY(measure(commands, begin, next, 0, &bytes, err));
-        if (bytes <= MANY_BYTES) {
+        if (bytes <= max_bytes) {
             low = next;
         } else {
             high = next - 1;
@@ -266,16 +266,28 @@ static enum cleave_status cut_rows(struct cv_item_commands *commands,
                                    struct cleave_error *err)
 {
     const uint64_t rows = commands->lists.rows;
+    const size_t max_bytes = options->max_bytes > 0 && options->max_bytes <= MANY_BYTES
+                                 ? options->max_bytes - 1
+                                 : MANY_BYTES;
     uint64_t fitting = 0, max = options->per;
-    size_t count = 0, room = 0;
+    size_t count = 0, room = 0, bytes;
 
     for (uint64_t at = 0; at < rows; at += fitting) {
         const uint64_t left = rows - at;
 
         if (!CV_ROOM(commands->cuts, &room, count + 2))
             return cv_fail_memory(err, "the commands");
-        CV_TRY(count_fitting(commands, at, max > 0 && max < left ? max : left, &fitting,
-                             err));
+        CV_TRY(count_fitting(commands, at, max > 0 && max < left ? max : left, max_bytes,
+                             &fitting, err));
+        if (fitting == 1 && options->max_bytes > 0) {
+            CV_TRY(measure(commands, at, 1, 0, &bytes, err));
+            if (bytes > max_bytes)
+                return cv_fail(
+                    err, CLEAVE_EINPUT,
+                    "items.max_chars: expected at least %zu, which the command "
+                    "of item %llu needs, got %zu",
+                    bytes + 1, (unsigned long long)at + 1, max_bytes + 1);
+        }
         if (fitting == left && options->spread > 1 && max == 0)
             fitting = max = 1 + (left - 1) / options->spread;
         commands->cuts[count++] = at;

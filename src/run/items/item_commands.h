@@ -33,11 +33,12 @@ struct cv_item_options {
     bool literal;      /* pass the words of the command unchanged, signs among them  */
     uint64_t per;      /* rows of a command; 0: 1                                    */
     bool many;         /* as many rows as fit                                        */
-    bool repeats;      /* repeat the words that have a placeholder for all values    */
-    uint32_t spread;   /* with `many`: make at least this many commands; 0: 1        */
-    uint64_t shuffle;  /* seed of a random order; 0: in order                        */
-    bool remote;       /* other machines run them: their programs are not known      */
-    bool shown_only;   /* commands are printed only: their program may be missing    */
+    size_t max_bytes; /* with `many`: of a command, and one at its end; 0: any system's */
+    bool repeats;     /* repeat the words that have a placeholder for all values    */
+    uint32_t spread;  /* with `many`: make at least this many commands; 0: 1        */
+    uint64_t shuffle; /* seed of a random order; 0: in order                        */
+    bool remote;      /* other machines run them: their programs are not known      */
+    bool shown_only;  /* commands are printed only: their program may be missing    */
 };
 
 /* Make commands of lists, and of a stream that the last list comes from (or NULL). Both are

@@ -163,7 +163,9 @@ enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *by
     const bool goes_on = lists->continues && length > 0 &&
                          (bytes[length - 1] == ' ' || bytes[length - 1] == '\t');
 
-    if (lists->skips_blank && is_blank(bytes, length))
+    list->ended = list->ended || (lists->end != NULL && strlen(lists->end) == length &&
+                                  memcmp(lists->end, bytes, length) == 0);
+    if (list->ended || (lists->skips_blank && is_blank(bytes, length)))
         return CLEAVE_OK;
     if (!goes_on && list->held.length == 0)
         return add_value(list, bytes, length, err);
@@ -191,19 +193,20 @@ enum cleave_status cv_item_lists_add_file(struct cv_item_lists *lists, const cha
     enum cleave_status status = CLEAVE_OK;
     char *line = NULL;
     size_t room = 0;
-    ssize_t got;
+    ssize_t got = 0;
 
     if (file == NULL)
         return cv_fail_at(err, CV_FILE(path), "cannot read: %s", strerror(errno));
     errno = 0;
-    while (status == CLEAVE_OK && (got = getdelim(&line, &room, mark, file)) >= 0) {
+    while (status == CLEAVE_OK && !lists->items[lists->count - 1].ended &&
+           (got = getdelim(&line, &room, mark, file)) >= 0) {
         if (got > 0 && line[got - 1] == mark)
             got--;
         status =
             add_from(lists, standard ? "standard input" : path, line, (size_t)got, err);
     }
     /* If memory for a line is short, neither ferror nor feof is set. */
-    if (status == CLEAVE_OK && (ferror(file) || !feof(file)))
+    if (status == CLEAVE_OK && got < 0 && (ferror(file) || !feof(file)))
         status = cv_fail_at(err, CV_FILE(path), "cannot read: %s", strerror(errno));
     free(line);
     if (!standard)
@@ -435,6 +438,10 @@ enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
         CV_TRY(cv_source_take(stream->source, 1, &state, &piece, err));
         if (state == CV_TAKE_PIECE) {
             CV_TRY(add_record(stream, lists, &piece, err));
+            if (lists->items[lists->count - 1].ended) {
+                *ended = true;
+                return cv_item_lists_end(lists, err);
+            }
         } else if (state == CV_TAKE_END) {
             *ended = true;
             CV_TRY(cv_item_lists_end(lists, err));

@@ -15,6 +15,7 @@ struct cv_item_list {
     size_t count; /* values that were added                                             */
     size_t first; /* values before it are names                                         */
     bool linked;  /* to the list before                                                 */
+    bool ended;   /* its end word was added: later values are dropped                   */
     struct cv_text held; /* owned: the begin of a continued value */
 };
 
@@ -24,6 +25,7 @@ struct cv_item_lists {
     bool link;        /* all are linked, and the shorter ones start again */
     bool continues;   /* a value that ends in a blank continues in the next one */
     bool skips_blank; /* blank values are not added */
+    const char *end;  /* borrowed: a value that ends its list; NULL: none */
     uint64_t rows;    /* set by cv_item_lists_close */
 };
 
