@@ -67,6 +67,8 @@ notes() {
     [ "$("$CLEAVE" run -q awk '{ print $2 }' {} ::: text)" = "$(awk '{ print $2 }' text)" ]
     cleave 0 run -q -i text --block 9k "awk '{ print \$2 }' | sort -n"
     # The message of another line can be pasted.
+    cleave 0 run --dry-run mlr --csv filter '$a > 1' ::: x
+    [ -z "$stderr" ]
     notes "'\$(( {} + 1 ))' goes to echo as typed; for a shell, type the command as one word" echo '$(( {} + 1 ))' ::: 1
     [ "$("$CLEAVE" run -q 'echo $(( {} + 1 ))' ::: 1)" = 2 ]
     notes "goes to printf as typed" printf '{}\\\\n' ::: 1

@@ -250,6 +250,13 @@ b' --block 1 -- wc -l
     { printf '['; seq -s, 300000 | tr -d '\n'; printf ']'; } >array.json
     seq 300000 | tr '\n' '\r' >returns
     head -c 2000000 /dev/zero | tr '\0' x >long
+    # A small one is told too, but not a record of several.
+    printf '[{"a": 1}, {"a": 2}]\n' >small.json
+    "$CLEAVE" run -j 2 -i small.json -- cat 2>err >out
+    grep -qFx "cleave: small.json is one JSON array, for one worker: --split json to share out its elements, --split lines if not" err
+    printf '[1, 2]\n[3]\n' >several.jsonl
+    "$CLEAVE" run -j 2 -i several.jsonl -- cat 2>err >out
+    grep -qFx "cleave: several.jsonl is JSON lines: --split lines if not" err
     "$CLEAVE" run -j 2 -i array.json -- cat 2>err >out
     grep -qFx "cleave: array.json is one JSON array, for one worker: --split json to share out its elements, --split lines if not" err
     "$CLEAVE" run -j 2 -- cat 2>err >out < <(cat array.json)

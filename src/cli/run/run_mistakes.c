@@ -237,11 +237,13 @@ static bool is_shell_text(const char *word)
  * shell or for a language is meant so. */
 static void note_shell_text(const struct cv_call *call)
 {
-    static const char *const coded[] = { "awk",  "gawk",   "mawk",   "nawk",     "jq",
-                                         "perl", "sed",    "python", "python3",  "ruby",
-                                         "node", "find",   "xargs",  "parallel", "ssh",
-                                         "sh",   "bash",   "dash",   "zsh",      "ksh",
-                                         "env",  "docker", "podman", "make",     "psql" };
+    static const char *const coded[] = { "awk",  "gawk",    "mawk",   "nawk",     "jq",
+                                         "perl", "sed",     "python", "python3",  "ruby",
+                                         "node", "find",    "xargs",  "parallel", "ssh",
+                                         "sh",   "bash",    "dash",   "zsh",      "ksh",
+                                         "env",  "docker",  "podman", "make",     "psql",
+                                         "mlr",  "sqlite3", "duckdb", "mysql",    "php",
+                                         "lua",  "Rscript", "yq",     "gnuplot" };
     const struct cv_run_options *values = call->values;
     const size_t count = cv_item_command_words(call);
     const char *found = NULL;
