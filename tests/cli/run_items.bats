@@ -682,6 +682,7 @@ END
         cmp - <(printf 'a\nend\nb\nend\n')
     printf '[1\nx[1\n[1\n11\n' | timeout $LONG "$CLEAVE" run -q --pipe --recend '\n' --recstart '[1' -N 1 'cat; echo end' |
         cmp - <(printf '[1\nx[1\nend\n[1\n11\nend\n')
+    refuses "of chunks expected -L or -N, which both count records, got both" run --pipe -l 3 -N 2 cat
     refuses "expected --recend '\\n' or '\\0', or --recend '\\n' with --recstart TEXT, got other ends: --split lists what records may be" \
         run --pipe --recstart '>' cat
     # A log that begins with '+' is continued.

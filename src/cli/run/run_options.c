@@ -615,6 +615,8 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS, "--delimiter", CV_EXCLUDES, "--each --null",
       "--delimiter is for lists of items: expected -a FILE, or -a - for standard input, "
       "and no %2" },
+    { CV_RUN_CHUNKS, "--max-lines", CV_EXCLUDES, "--max-replace-args",
+      "of chunks expected -L or -N, which both count records, got both" },
     { CV_RUN_ITEMS, "--max-chars", CV_NEEDS, "--fill --fill-words",
       "--max-chars needs -m or -X, which fill commands; else each has one item, or N "
       "with "
