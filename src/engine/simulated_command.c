@@ -120,24 +120,21 @@ static double take_first(struct cv_free_ranges *ranges, double units, double *ou
     return take(ranges, 0, units);
 }
 
-static double take_last(struct cv_free_ranges *ranges, double units, double *out_begin)
+static size_t find_largest(const struct cv_free_ranges *ranges)
 {
-    struct cv_free_range *first = ranges->items;
+    const struct cv_free_range *items = ranges->items;
+    size_t best = 0;
 
-    if (ranges->count > 0 && units > 0) {
-        units = fmax(units, ranges->record);
-        if (first->end - first->begin - units > ranges->record) {
-            first->end -= units;
-            *out_begin = first->end;
-            return units;
-        }
-    }
-    return take_first(ranges, units, out_begin);
+    for (size_t i = 1; i < ranges->count; i++)
+        if (items[i].end - items[i].begin >
+            items[best].end - items[best].begin + ranges->grain)
+            best = i;
+    return best;
 }
 
-double cv_free_ranges_first(const struct cv_free_ranges *ranges)
+double cv_free_ranges_largest(const struct cv_free_ranges *ranges)
 {
-    return ranges->count > 0 ? ranges->items[0].begin : INFINITY;
+    return ranges->count > 0 ? ranges->items[find_largest(ranges)].begin : INFINITY;
 }
 
 double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin)
@@ -184,7 +181,8 @@ void cv_simulated_input_begin(struct cv_simulated_input *input, double units, do
     input->hold = hold;
     input->share = hold / parts;
     input->arrived = input->finished = input->wished = 0;
-    input->ended = input->items = false;
+    input->ended = input->items = input->begun = false;
+    input->equal_share = units / nworkers;
     input->nrecords = 0;
     input->given = 0;
 }
@@ -229,8 +227,22 @@ bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
 double cv_simulated_input_place(struct cv_simulated_input *input, double units,
                                 bool extends, double *out_begin)
 {
-    return extends && input->hold == 0 ? take_last(&input->free, units, out_begin)
-                                       : take_first(&input->free, units, out_begin);
+    const double room = input->begun ? 0 : input->equal_share;
+    struct cv_free_ranges *free = &input->free;
+    struct cv_free_range largest;
+    double size;
+
+    if (input->hold > 0 || free->count == 0 || !(units > 0))
+        return take_first(free, units, out_begin);
+    largest = free->items[find_largest(free)];
+    size = largest.end - largest.begin;
+    units = fmax(units, free->record);
+    *out_begin = largest.begin;
+    if (extends && size - fmax(units, room) > free->record)
+        *out_begin = largest.end - fmax(units, room);
+    else if (extends && size - units > free->record)
+        *out_begin = largest.end - units;
+    return cv_free_ranges_take_at(free, units, *out_begin);
 }
 
 void cv_simulated_input_return(struct cv_simulated_input *input, double begin, double end)

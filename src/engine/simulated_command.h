@@ -57,8 +57,8 @@ void cv_free_ranges_done(struct cv_free_ranges *ranges);
 /* For one more range; false: no memory. */
 bool cv_free_ranges_reserve(struct cv_free_ranges *ranges);
 void cv_free_ranges_add(struct cv_free_ranges *ranges, double begin, double end);
-/* Where the lowest range begins; INFINITY: there is none. */
-double cv_free_ranges_first(const struct cv_free_ranges *ranges);
+/* Where the largest range begins; INFINITY: there is none. */
+double cv_free_ranges_largest(const struct cv_free_ranges *ranges);
 /* Take from `begin`; 0 if it is not free. One more range must be reserved. */
 double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin);
 
@@ -66,6 +66,8 @@ struct cv_simulated_input {
     struct cv_free_ranges free; /* owned                                               */
     double units, hold; /* the load; units of a stream that may wait or be computed */
     double share;       /* largest chunk of a stream */
+    double equal_share; /* of all units */
+    bool begun;         /* a command has read something */
     double arrived, finished; /* units so far */
     double wished;            /* units of chunks that wait for a stream */
     bool ended;               /* CLEAVE_ENDED was reported */
@@ -89,8 +91,10 @@ bool cv_simulated_input_arrive(struct cv_simulated_input *input);
  * stream must continue first. */
 bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
                              double *out_begin);
-/* Take up to `units`, or a record, for a new open chunk; returns how many, and where. A range that
- * could extend another open chunk (`extends`) is used from its end, unless it may grow. */
+/* Take up to `units`, or a record, for a new open chunk; returns how many, and where: in the largest
+ * range, or the first one of a stream. If that range could extend another open chunk (`extends`), it
+ * is used from its end. Until a command has read something, an equal share stays free for each chunk
+ * if possible, so that tests can grow. One more range must be reserved. */
 double cv_simulated_input_place(struct cv_simulated_input *input, double units,
                                 bool extends, double *out_begin);
 /* Units of a chunk are free again; one more range must be reserved. */

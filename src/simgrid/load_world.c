@@ -534,7 +534,7 @@ static void told(struct world *world, struct activity *activity, struct cleave_e
               out);
     out->units = reader->end - reader->begin;
     if (stage == STARTS) {
-        reader->started = true;
+        reader->started = open_of(world)->input.begun = true;
         reader_read(world, reader, 0);
     } else if (stage == READS) {
         reader->stage = WAITS;
@@ -780,17 +780,18 @@ static void send_piece(struct world *world, struct reader *reader, double units,
     load_send(world, piece);
 }
 
-/* Whether the lowest free range could extend an open chunk. */
+/* Whether the largest free range could extend an open chunk. */
 static bool could_extend(struct world *world)
 {
     const struct open_load *open = open_of(world);
     const struct cv_free_ranges *free = &open->input.free;
+    const double begin = cv_free_ranges_largest(free);
 
     for (uint32_t w = 0; w < world->told.nodes; w++) {
         const struct reader *reader = &open->readers[w];
 
         if (reader->opened && !reader->closed && reader->end > reader->begin &&
-            fabs(reader->end - cv_free_ranges_first(free)) <= free->grain)
+            fabs(reader->end - begin) <= free->grain)
             return true;
     }
     return false;

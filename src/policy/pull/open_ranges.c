@@ -1054,6 +1054,24 @@ static double units_after(const struct turn *turn, const struct cv_range_worker 
     return worker->speed_ups * time_s;
 }
 
+/* A test ends to show whether work follows the end of its input. One is enough: the other tests wait
+ * for it for a part of a start, which they would pay again. */
+static bool awaits_test(const struct turn *turn)
+{
+    const struct cv_open_ranges *learn = turn->learn;
+
+    for (uint32_t w = 0; w < learn->n; w++) {
+        const struct cv_range_worker *worker = &learn->workers[w];
+        const double until_s = worker->closed_s + AGAIN * start_of(learn);
+
+        if (worker->test && worker->phase == CLOSED && turn->now_s < until_s) {
+            wake(turn, until_s);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An open chunk whose input was read: more, or the end. */
 static void continue_chunk(const struct turn *turn, uint32_t w)
 {
@@ -1062,9 +1080,13 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
 
     if (worker->phase != OPEN || !worker->drained || worker->due > 0)
         return;
-    if (worker->ends || !(turn->view->units_left > 0) ||
-        (worker->test && learn->kind == UNKNOWN && !learn->emits)) {
+    if (worker->ends || !(turn->view->units_left > 0)) {
         close(turn, w);
+        return;
+    }
+    if (worker->test && learn->kind == UNKNOWN && !learn->emits) {
+        if (!awaits_test(turn))
+            close(turn, w);
         return;
     }
     if (!reading_shows_work(turn)) {
@@ -1212,6 +1234,16 @@ static bool begins_stream(const struct turn *turn)
     return false;
 }
 
+/* Whether a worker gets its whole share of input that can be taken back. If its speed is known no
+ * better than speeds within any group, each tail that is taken back costs another start, one after
+ * the other if one worker is much faster than all others; too little costs its own worker one start. */
+static bool is_share_safe(const struct turn *turn, const struct cv_range_worker *worker,
+                          double time_s)
+{
+    return knows_rest(turn->learn) && turn->learn->groups[worker->group].known > 0 &&
+           (worker->low * ALIKE >= worker->speed_ups || time_s < overhead(turn, worker));
+}
+
 static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -1235,11 +1267,10 @@ static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
     } else if (is_stream(turn)) {
         give(turn, w, share(turn));
     } else {
-        const double units =
-            are_alike(turn) ||
-                    (knows_rest(learn) && learn->groups[worker->group].known > 0)
-                ? worker->speed_ups * (end_together(turn) - ready_in(turn, worker))
-                : size_to_commit(turn, w);
+        const double time_s = end_together(turn) - ready_in(turn, worker);
+        const double units = are_alike(turn) || is_share_safe(turn, worker, time_s)
+                                 ? worker->speed_ups * time_s
+                                 : size_to_commit(turn, w);
 
         /* Less is not worth a start. */
         const double least =

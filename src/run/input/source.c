@@ -343,37 +343,63 @@ bool cv_source_index_helps(const struct cv_splitter *splitter)
            (splitter->group != NULL && cv_group_records(splitter) > 0);
 }
 
-bool cv_source_extends(const struct cv_source *source, const struct cv_piece *piece)
+static struct cv_range largest_range(const struct cv_source *source)
 {
-    struct cv_range first, range;
+    struct cv_range best = { 0, 0 }, range;
 
-    return source->stream == NULL && source->items == NULL && source->mate == NULL &&
-           source->files[piece->file].decoded == NULL &&
-           !cv_source_index_helps(source->splitter) &&
-           cv_range_set_find(&source->pending, 0, &first) &&
-           find_after(source, piece, &range) == CV_TAKE_PIECE &&
-           range.begin == first.begin;
+    for (uint64_t at = 0; cv_range_set_find(&source->pending, at, &range);) {
+        const uint64_t end = end_at(source, range.begin);
+
+        at = range.end;
+        range.end = range.end < end ? range.end : end;
+        if (range.end - range.begin > best.end - best.begin)
+            best = range;
+    }
+    return best;
 }
 
-enum cleave_status cv_source_take_last(struct cv_source *source, uint64_t wanted,
-                                       enum cv_take *state, struct cv_piece *out,
-                                       struct cleave_error *err)
+bool cv_source_largest(const struct cv_source *source, uint64_t *out_begin)
+{
+    if (source->stream != NULL || source->items != NULL || source->mate != NULL ||
+        cv_source_index_helps(source->splitter))
+        return false;
+    *out_begin = largest_range(source).begin;
+    return source->files[cv_source_file_at(source, *out_begin)].decoded == NULL;
+}
+
+bool cv_source_extends(const struct cv_source *source, const struct cv_piece *piece,
+                       uint64_t begin)
 {
     struct cv_range range;
-    uint64_t base, begin;
+
+    return find_after(source, piece, &range) == CV_TAKE_PIECE && range.begin == begin;
+}
+
+enum cleave_status cv_source_take_largest(struct cv_source *source, uint64_t wanted,
+                                          bool last, uint64_t room, enum cv_take *state,
+                                          struct cv_piece *out, struct cleave_error *err)
+{
+    struct cv_range range;
+    uint64_t base, begin, size;
     size_t file;
 
     CV_TRY(choose(source, &wanted, state, &range, err));
     if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
-    if (wanted < range.end - range.begin) {
+    range = largest_range(source);
+    size = range.end - range.begin;
+    if (!last)
+        room = size;
+    else if (room < wanted || room >= size)
+        room = wanted;
+    if (room < size) {
         CV_TRY(source->kind->locate(source, range.begin, &file, &base, err));
         CV_TRY(cv_source_cut(source, file, range.begin - base, range.end - base,
-                             range.end - base - wanted, &begin, err));
+                             range.end - base - room, &begin, err));
         if (base + begin < range.end)
             range.begin = base + begin;
     }
-    return take_from(source, range, UINT64_MAX, out, err);
+    return take_from(source, range, room > wanted ? wanted : UINT64_MAX, out, err);
 }
 
 enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piece *piece,

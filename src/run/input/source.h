@@ -96,13 +96,17 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
                                          const struct cv_piece *piece, uint64_t wanted,
                                          enum cv_take *state, struct cv_piece *out,
                                          struct cleave_error *err);
-/* Whether the lowest range could extend a piece, and another piece could be taken from its end:
- * boundaries are found without reading what is before them. */
-bool cv_source_extends(const struct cv_source *source, const struct cv_piece *piece);
-/* As cv_source_take, from the end of that range. */
-enum cleave_status cv_source_take_last(struct cv_source *source, uint64_t wanted,
-                                       enum cv_take *state, struct cv_piece *out,
-                                       struct cleave_error *err);
+/* Where the largest range begins. False: pieces are taken from the first range, because boundaries in
+ * a range cannot be found without reading what is before them. */
+bool cv_source_largest(const struct cv_source *source, uint64_t *out_begin);
+/* Whether the range from `begin` could extend a piece. */
+bool cv_source_extends(const struct cv_source *source, const struct cv_piece *piece,
+                       uint64_t begin);
+/* As cv_source_take, from the largest range: from its beginning, or `last`, from its end. `room`: if
+ * possible, this many bytes from the beginning of the piece to that end stay free. */
+enum cleave_status cv_source_take_largest(struct cv_source *source, uint64_t wanted,
+                                          bool last, uint64_t room, enum cv_take *state,
+                                          struct cv_piece *out, struct cleave_error *err);
 /* A piece without bytes, for a command that gets some later. */
 struct cv_piece cv_source_blank(const struct cv_source *source);
 /* Split a piece at the first boundary at or after `from`, an offset in the file. *tail is empty if

@@ -405,9 +405,7 @@ static void free_files(struct cv_source *source)
     free(source->mate);
 }
 
-/* The last file that does not begin after the address; it is not empty, because the next file
- * begins at the same address as an empty one. */
-static size_t file_at(const struct cv_source *source, uint64_t address)
+size_t cv_source_file_at(const struct cv_source *source, uint64_t address)
 {
     size_t n;
 
@@ -438,14 +436,14 @@ static enum cleave_status locate_file(struct cv_source *source, uint64_t address
                                       size_t *file, uint64_t *base,
                                       struct cleave_error *err)
 {
-    *file = file_at(source, address);
+    *file = cv_source_file_at(source, address);
     *base = source->files[*file].base;
     return cv_source_use(source, *file, err);
 }
 
 static uint64_t file_end_at(const struct cv_source *source, uint64_t address)
 {
-    const struct cv_source_file *file = &source->files[file_at(source, address)];
+    const struct cv_source_file *file = &source->files[cv_source_file_at(source, address)];
 
     return file->base + file->size;
 }

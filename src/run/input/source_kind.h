@@ -110,6 +110,9 @@ struct cv_source {
 
 /* --- source.c ------------------------------------------------------------------------------- */
 
+/* The last file that does not begin after the address; it is not empty, because the next file
+ * begins at the same address as an empty one. */
+size_t cv_source_file_at(const struct cv_source *source, uint64_t address);
 /* Choose the format by the first bytes of the first file with bytes; `ends`: those are all. */
 enum cleave_status cv_source_choose(struct cv_source *source,
                                     const struct cv_source_file *file, const char *bytes,

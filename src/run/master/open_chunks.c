@@ -245,18 +245,30 @@ struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64
                                  .idle = run->queue.running == 0 };
 }
 
-/* Whether the lowest range of the input could extend an open chunk. */
-static bool could_extend(const struct cv_exec_run *run)
+/* Whether the range of the input from `begin` could extend an open chunk. */
+static bool could_extend(const struct cv_exec_run *run, uint64_t begin)
 {
     for (uint32_t w = 0; w < run->table.count; w++) {
         const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
 
         if (attempt != NULL && !cv_attempt_is_closed(attempt) &&
             !cv_attempt_is_empty(attempt) &&
-            cv_source_extends(run->queue.source, &attempt->slot.piece))
+            cv_source_extends(run->queue.source, &attempt->slot.piece, begin))
             return true;
     }
     return false;
+}
+
+/* An equal share of the input until a command has read something, so that tests can grow. */
+static uint64_t room_of(const struct cv_exec_run *run)
+{
+    uint32_t workers = 1;
+
+    if (run->pool.all.starts > 0)
+        return 0;
+    for (uint32_t w = 1; w < run->pool.nworkers; w++)
+        workers += cv_worker_pool_there(&run->pool, w);
+    return cv_source_extent(run->queue.source) / workers;
 }
 
 /* Less than `wanted` is enough, because a stream can be added to later. Input that could
@@ -271,8 +283,11 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
         cv_source_flows(source) || (isinf(run->queue.owed) && input.ready < wanted);
     const uint64_t part = shared ? cv_slow_stream_part(&input) : input.ready;
 
-    if (could_extend(run))
-        return cv_source_take_last(source, wanted, state, out, err);
+    uint64_t begin;
+
+    if (cv_source_largest(source, &begin))
+        return cv_source_take_largest(source, wanted, could_extend(run, begin),
+                                      room_of(run), state, out, err);
     return cv_source_take(source, input.ready > 0 && part < wanted ? part : wanted, state,
                           out, err);
 }

@@ -498,7 +498,7 @@ bool cv_native_process_tell(struct native *native, uint32_t worker,
         return true;
     }
     if (process->next == CLEAVE_STARTED) {
-        process->started = true;
+        process->started = native->open->input.begun = true;
     } else {
         process->drained = true;
         process->read = process->end;
@@ -668,16 +668,17 @@ static enum cleave_status send_piece(struct native *native,
     return CLEAVE_OK;
 }
 
-/* Whether the lowest free range could extend an open chunk. */
+/* Whether the largest free range could extend an open chunk. */
 static bool could_extend(const struct native *native)
 {
     const struct cv_free_ranges *free = &native->open->input.free;
+    const double begin = cv_free_ranges_largest(free);
 
     for (uint32_t w = 0; w < native->nworkers; w++) {
         const struct process *process = &native->open->processes[w];
 
         if (process->opened && !process->closed && process->end > process->begin &&
-            fabs(process->end - cv_free_ranges_first(free)) <= free->grain)
+            fabs(process->end - begin) <= free->grain)
             return true;
     }
     return false;
