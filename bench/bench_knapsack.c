@@ -95,7 +95,7 @@ static void bench_table(uint32_t workers, double period, uint32_t streams, bool 
                         double bar)
 {
     struct cv_item_class classes[TABLE];
-    struct cv_knapsack problem = { classes, TABLE, streams, 0, NULL };
+    struct cv_knapsack problem = { classes, TABLE, streams, 0 };
     char what[64];
 
     problem.capacity = table_classes(period, workers, own, classes);
@@ -168,7 +168,7 @@ static void run_cbc(const char *path, unsigned seconds, double ours)
 static void bench_random(bool correlated, uint32_t streams, unsigned seconds)
 {
     struct cv_item_class classes[TABLE];
-    struct cv_knapsack problem = { classes, TABLE, streams, 0, NULL };
+    struct cv_knapsack problem = { classes, TABLE, streams, 0 };
     char what[64], path[] = "/tmp/bench_knapsack.XXXXXX.lp";
     struct cv_random random;
     double total = 0, profit;
@@ -205,7 +205,7 @@ static void bench_random(bool correlated, uint32_t streams, unsigned seconds)
 static void bench_different(uint32_t workers, uint32_t streams)
 {
     struct cv_item_class *classes = malloc(workers * sizeof *classes);
-    struct cv_knapsack problem = { classes, workers, streams, 0, NULL };
+    struct cv_knapsack problem = { classes, workers, streams, 0 };
     struct cv_random random;
     double total = 0;
     char what[64];

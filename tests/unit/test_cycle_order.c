@@ -149,7 +149,7 @@ static void costs_of_workers_are_their_delays(void **state)
             workers[w] = stream_worker(&random);
         times = cv_ring_times(&ring, &arena);
         assert_non_null(times);
-        cv_ring_delays(&ring, times, CV_DELAY_DERIVED, delays);
+        cv_ring_delays(&ring, times, delays);
         assert_true(cv_cycle_of_times(times, MOST, &arena, &cycle, &base));
         assert_near(base + cv_cycle_cost(&cycle, NULL), cv_stream_sum(delays, MOST),
                     1e-12);

@@ -250,7 +250,8 @@ static void limited_schedules_can_be_followed(void **state)
                 const struct cv_greedy_tree tree = greedy_of(n, d, c, k, 0, &arena);
 
                 assert_feasible(&tree, d, c, k);
-                assert_int_equal(cv_tree_check(tree.parent, n, NULL, NULL), CLEAVE_OK);
+                for (uint32_t i = 1; i < n; i++)
+                    assert_true(tree.parent[i] < i);
                 cv_arena_reset(&arena);
             }
     cv_arena_done(&arena);

@@ -87,7 +87,6 @@ static void sums_are_not_rounded(void **state)
 
 struct scene {
     struct cv_item_class classes[MOST_ITEMS];
-    double capacities[3];
     struct cv_knapsack problem;
 };
 
@@ -119,7 +118,7 @@ static double try_all_sets(const struct scene *scene)
     for (uint32_t b = 0; b < scene->problem.nbins; b++) {
         memcpy(next, held, sizeof held);
         for (uint32_t set = 1; set < UINT32_C(1) << n; set++) {
-            if (!set_fits(scene, item_class, set, scene->capacities[b]))
+            if (!set_fits(scene, item_class, set, scene->problem.capacity))
                 continue;
             for (uint32_t rest = ~set & ((UINT32_C(1) << n) - 1), with = rest;;
                  with = (with - 1) & rest) {
@@ -144,7 +143,7 @@ static double try_all_sets(const struct scene *scene)
  * meet a capacity but for the last bits; or any numbers. */
 static void random_scene(struct scene *scene, uint32_t number)
 {
-    const bool decimal = number % 3 != 0, alike = number % 2 == 0;
+    const bool decimal = number % 3 != 0;
     struct cv_random random;
     uint32_t left, n = 0;
 
@@ -165,17 +164,10 @@ static void random_scene(struct scene *scene, uint32_t number)
                 weight * (0.9 + 0.2 * cv_random_uniform(&random));
         left -= count;
     }
-    for (uint32_t b = 0; b < 3; b++)
-        scene->capacities[b] = decimal ? 0.1 * (3 + draw(&random, 15))
-                                       : 0.3 + 1.5 * cv_random_uniform(&random);
-    if (alike)
-        scene->capacities[1] = scene->capacities[2] = scene->capacities[0];
-    scene->problem =
-        (struct cv_knapsack){ .classes = scene->classes,
-                              .nclasses = n,
-                              .nbins = decimal ? draw(&random, 4) : 3,
-                              .capacity = scene->capacities[0],
-                              .capacities = alike ? NULL : scene->capacities };
+    scene->problem = (struct cv_knapsack){ .classes = scene->classes, .nclasses = n };
+    scene->problem.capacity =
+        decimal ? 0.1 * (3 + draw(&random, 15)) : 0.3 + 1.5 * cv_random_uniform(&random);
+    scene->problem.nbins = decimal ? draw(&random, 4) : 3;
 }
 
 static void small_ones_are_solved(void **state)
@@ -261,12 +253,12 @@ static void nothing_to_choose(void **state)
 
     (void)state;
     assert_optimum(&(struct cv_knapsack){ .nbins = 3, .capacity = 1 }, 0, 0);
-    assert_optimum(&(struct cv_knapsack){ &one, 1, 0, 1, NULL }, 0, 0);
-    assert_optimum(&(struct cv_knapsack){ &none, 1, 2, 1, NULL }, 0, 0);
-    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 0, NULL }, 0, 0);
-    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 0.999, NULL }, 0, 0);
-    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 1, NULL }, 6, 3);
-    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 100, NULL }, 10, 5);
+    assert_optimum(&(struct cv_knapsack){ &one, 1, 0, 1 }, 0, 0);
+    assert_optimum(&(struct cv_knapsack){ &none, 1, 2, 1 }, 0, 0);
+    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 0 }, 0, 0);
+    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 0.999 }, 0, 0);
+    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 1 }, 6, 3);
+    assert_optimum(&(struct cv_knapsack){ &one, 1, 3, 100 }, 10, 5);
 }
 
 static void sums_at_the_capacity(void **state)
@@ -274,26 +266,22 @@ static void sums_at_the_capacity(void **state)
     static const struct cv_item_class tenth = { 0.1, 1, 30 };
     static const struct cv_item_class tenths[] = { { 0.1, 1, 1 }, { 0.2, 1, 1 } };
     static const struct cv_item_class eighth = { 0.125, 1, 30 };
-    static const double bins[] = { 0.3, 0.30000000000000004, 1 };
 
     (void)state;
     /* Three times 0.1 is above 0.3, and ten times above 1, though doubles say equal. */
-    assert_optimum(&(struct cv_knapsack){ &tenth, 1, 2, 0.3, NULL }, 4, 4);
-    assert_optimum(&(struct cv_knapsack){ &tenth, 1, 1, 1, NULL }, 9, 9);
-    assert_optimum(&(struct cv_knapsack){ tenths, 2, 1, 0.3, NULL }, 1, 1);
-    assert_optimum(&(struct cv_knapsack){ tenths, 2, 1, 0.1 + 0.2, NULL }, 2, 2);
-    assert_optimum(&(struct cv_knapsack){ &eighth, 1, 3, 1, NULL }, 24, 24);
-    assert_optimum(&(struct cv_knapsack){ &tenth, 1, 3, 0, bins }, 14, 14);
+    assert_optimum(&(struct cv_knapsack){ &tenth, 1, 2, 0.3 }, 4, 4);
+    assert_optimum(&(struct cv_knapsack){ &tenth, 1, 1, 1 }, 9, 9);
+    assert_optimum(&(struct cv_knapsack){ tenths, 2, 1, 0.3 }, 1, 1);
+    assert_optimum(&(struct cv_knapsack){ tenths, 2, 1, 0.1 + 0.2 }, 2, 2);
+    assert_optimum(&(struct cv_knapsack){ &eighth, 1, 3, 1 }, 24, 24);
 }
 
-static void too_heavy_for_some(void **state)
+static void too_heavy_for_all(void **state)
 {
     static const struct cv_item_class classes[] = { { 5, 100, 3 }, { 1, 1, 4 } };
-    static const double bins[] = { 2, 6, 1 };
 
     (void)state;
-    assert_optimum(&(struct cv_knapsack){ classes, 2, 2, 3, NULL }, 4, 4);
-    assert_optimum(&(struct cv_knapsack){ classes, 2, 3, 0, bins }, 104, 5);
+    assert_optimum(&(struct cv_knapsack){ classes, 2, 2, 3 }, 4, 4);
 }
 
 static void best_of_equal_weights(void **state)
@@ -304,9 +292,9 @@ static void best_of_equal_weights(void **state)
 
     (void)state;
     /* 33 to a bin. */
-    assert_optimum(&(struct cv_knapsack){ classes, 3, 4, 1, NULL }, 900 + 7 * 32, 132);
-    assert_optimum(&(struct cv_knapsack){ classes, 3, 9, 1, NULL }, 1600 + 5 * 97, 297);
-    assert_optimum(&(struct cv_knapsack){ classes, 3, 10, 1, NULL }, 2100, 300);
+    assert_optimum(&(struct cv_knapsack){ classes, 3, 4, 1 }, 900 + 7 * 32, 132);
+    assert_optimum(&(struct cv_knapsack){ classes, 3, 9, 1 }, 1600 + 5 * 97, 297);
+    assert_optimum(&(struct cv_knapsack){ classes, 3, 10, 1 }, 2100, 300);
 }
 
 static void very_many_items(void **state)
@@ -318,22 +306,20 @@ static void very_many_items(void **state)
         classes[i] = (struct cv_item_class){ 0.25 * (1 + i), 1 + i % 3, 1000000 };
     /* Quarters of profit 1 to 3: the lightest of each profit are worth 4, 4, 4 a unit, so
      * every bin of 1000 holds 4000 in profit at most, and does. */
-    assert_optimum(&(struct cv_knapsack){ classes, 1, 100, 1000, NULL }, 400000, 400000);
-    assert_optimum(&(struct cv_knapsack){ classes, 1, 1000, 1000, NULL }, 1e6, 1000000);
+    assert_optimum(&(struct cv_knapsack){ classes, 1, 100, 1000 }, 400000, 400000);
+    assert_optimum(&(struct cv_knapsack){ classes, 1, 1000, 1000 }, 1e6, 1000000);
     classes[0].count = classes[1].count = classes[2].count = UINT32_MAX / 3;
-    assert_optimum(&(struct cv_knapsack){ classes, 1, 1, 1e8, NULL }, 4e8, 400000000);
+    assert_optimum(&(struct cv_knapsack){ classes, 1, 1, 1e8 }, 4e8, 400000000);
 }
 
 /* Weights so far apart that no common unit has room: they are rounded, answers hold. */
 static void absurd_ranges(void **state)
 {
     static const struct cv_item_class classes[] = { { 1, 3, 4 }, { 1e-300, 1, 7 } };
-    static const double bins[] = { 2, 1e-299, 1.5 };
 
     (void)state;
-    assert_optimum(&(struct cv_knapsack){ classes, 2, 1, 2.5, NULL }, 13, 9);
-    assert_optimum(&(struct cv_knapsack){ classes, 2, 3, 0, bins }, 16, 10);
-    assert_optimum(&(struct cv_knapsack){ classes, 2, 1, 1e308, NULL }, 19, 11);
+    assert_optimum(&(struct cv_knapsack){ classes, 2, 1, 2.5 }, 13, 9);
+    assert_optimum(&(struct cv_knapsack){ classes, 2, 1, 1e308 }, 19, 11);
 }
 
 /* --- larger ones ---------------------------------------------------------------------- */
@@ -359,7 +345,7 @@ static void same_input_same_bits(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 5; number++) {
-        struct cv_knapsack problem = { classes, 10, 20, 3.5, NULL };
+        struct cv_knapsack problem = { classes, 10, 20, 3.5 };
         struct cv_knapsack_answer one, two;
 
         random_classes(classes, 10, number);
@@ -390,7 +376,7 @@ static void bounds_are_close(void **state)
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 12; number++) {
         const uint32_t n = number % 2 == 0 ? 10 : 40;
-        struct cv_knapsack problem = { classes, n, 5 + 15 * (number % 3), 4.5, NULL };
+        struct cv_knapsack problem = { classes, n, 5 + 15 * (number % 3), 4.5 };
         struct cv_knapsack_answer answer, greedy = { .profit = 0 };
 
         random_classes(classes, n, 100 + number);
@@ -408,7 +394,7 @@ static void bounds_are_close(void **state)
 static void all_weights_different(void **state)
 {
     static struct cv_item_class classes[2000];
-    struct cv_knapsack problem = { classes, 2000, 20, 30, NULL };
+    struct cv_knapsack problem = { classes, 2000, 20, 30 };
     struct cv_knapsack_answer answer;
     struct cv_arena arena;
     struct cleave_error err;
@@ -445,20 +431,20 @@ static void bad_input_is_named(void **state)
     static const struct cv_item_class many[] = { { 1, 1, UINT32_MAX }, { 1, 1, 1 } };
 
     (void)state;
-    assert_refused(&(struct cv_knapsack){ weight, 2, 1, 1, NULL },
+    assert_refused(&(struct cv_knapsack){ weight, 2, 1, 1 },
                    "item class 1: expected a positive weight, got 0");
-    assert_refused(&(struct cv_knapsack){ &profit, 1, 1, 1, NULL },
+    assert_refused(&(struct cv_knapsack){ &profit, 1, 1, 1 },
                    "item class 0: expected a positive profit, got -1");
-    assert_refused(&(struct cv_knapsack){ weight, 1, 1, -1, NULL },
-                   "bin 0: expected a capacity of 0 or more, got -1");
-    assert_refused(&(struct cv_knapsack){ many, 2, 1, 1, NULL },
+    assert_refused(&(struct cv_knapsack){ weight, 1, 1, -1 },
+                   "expected a capacity of 0 or more, got -1");
+    assert_refused(&(struct cv_knapsack){ many, 2, 1, 1 },
                    "expected at most 4294967295 items, got 4294967296");
 }
 
 static void false_answers_are_seen(void **state)
 {
     static const struct cv_item_class class = { 0.1, 1, 3 };
-    const struct cv_knapsack problem = { &class, 1, 1, 0.3, NULL };
+    const struct cv_knapsack problem = { &class, 1, 1, 0.3 };
     struct cv_knapsack_part part = { 0, 2 };
     size_t first[] = { 0, 1 };
     struct cv_knapsack_answer answer = { 2, 2, true, 2, 0, first, &part };
@@ -481,7 +467,7 @@ int main(void)
         cmocka_unit_test(little_work_leaves_a_bound),
         cmocka_unit_test(nothing_to_choose),
         cmocka_unit_test(sums_at_the_capacity),
-        cmocka_unit_test(too_heavy_for_some),
+        cmocka_unit_test(too_heavy_for_all),
         cmocka_unit_test(best_of_equal_weights),
         cmocka_unit_test(very_many_items),
         cmocka_unit_test(absurd_ranges),

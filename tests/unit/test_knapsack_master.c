@@ -42,7 +42,7 @@ static double residual(const struct cv_master *master)
 
             for (uint32_t s = 0; s < master->instance->nsizes; s++)
                 left[s] += value * count[s];
-            left[master->instance->nsizes + master->group[j - master->nfixed]] -= value;
+            left[master->instance->nsizes] -= value;
         }
     }
     for (uint32_t r = 0; r < master->nrows; r++)
@@ -58,16 +58,14 @@ static void bad_bases_leave_no_errors_behind(void **state)
 {
     struct cv_size sizes[SIZES];
     struct cv_segment segments[SIZES];
-    struct cv_knapsack_group group = { 1, 0, BINS };
     struct cv_arena arena;
     const struct cv_instance instance = { .arena = &arena,
                                           .sizes = sizes,
                                           .nsizes = SIZES,
                                           .nsegments = SIZES,
-                                          .ngroups = 1,
                                           .nbins = BINS,
-                                          .segments = segments,
-                                          .groups = &group };
+                                          .capacity = 1,
+                                          .segments = segments };
     struct cv_work work = { UINT64_MAX, 0 };
     struct cv_master master;
     struct cv_random random;
@@ -89,7 +87,7 @@ static void bad_bases_leave_no_errors_behind(void **state)
 
             for (uint32_t s = 0; s < SIZES; s++)
                 count[s] = base[s] + base[s] * round / 30 + draw(&random, 12);
-            cv_master_add(&master, 0, count);
+            cv_master_add(&master, count);
         }
         assert_true(cv_master_solve(&master, &work));
     }
@@ -98,7 +96,7 @@ static void bad_bases_leave_no_errors_behind(void **state)
             uint32_t count[SIZES] = { 0 };
 
             count[s] = base[s] * SIZES / 10 * (25 + turn);
-            cv_master_add(&master, 0, count);
+            cv_master_add(&master, count);
         }
         assert_true(cv_master_solve(&master, &work));
     }

@@ -1,46 +1,10 @@
-/* test_reduce_tree.c -- trees: what is one, how long it takes, how inputs are ordered.
+/* test_reduce_tree.c -- trees: how long one takes, how inputs are ordered.
  * SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
 #include <string.h>
 
 #define NONE CV_NO_NODE
-
-static void tells_trees_from_other_graphs(void **state)
-{
-    static const struct {
-        uint32_t n, parent[6];
-        const char *text; /* part of the complaint; NULL: a tree */
-    } cases[] = {
-        { 1, { NONE }, NULL },
-        { 4, { 2, 2, NONE, 0 }, NULL },
-        { 0, { 0 }, "at least one" },
-        { 2, { NONE, NONE }, "got two" },
-        { 2, { 1, 0 }, "got none" },
-        { 1, { 0 }, "got none" },
-        { 3, { NONE, 3, 0 }, "below 3, got 3" },
-        { 3, { NONE, 1, 0 }, "cycle through node 1" },
-        { 6, { NONE, 0, 3, 4, 2, 4 }, "cycle" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cleave_error err = { 0 };
-        uint32_t root = 77;
-        const enum cleave_status status =
-            cv_tree_check(cases[i].parent, cases[i].n, &root, &err);
-
-        if (cases[i].text == NULL) {
-            assert_int_equal(status, CLEAVE_OK);
-            assert_int_equal(cases[i].parent[root], NONE);
-        } else {
-            assert_int_equal(status, CLEAVE_EINPUT);
-            assert_non_null(strstr(err.text, cases[i].text));
-            assert_int_equal(root, 77);
-        }
-    }
-    assert_int_equal(cv_tree_check(cases[0].parent, 1, NULL, NULL), CLEAVE_OK);
-}
 
 /* No recursion: a chain is as deep as a tree can be. */
 static void runs_a_deep_chain(void **state)
@@ -273,7 +237,6 @@ static void bad_costs_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_trees_from_other_graphs),
         cmocka_unit_test(runs_a_deep_chain),
         cmocka_unit_test(lengths_follow_the_formula),
         cmocka_unit_test(ports_serve_in_order),

@@ -47,7 +47,7 @@ static double sum_at(const struct cv_stream_ring *ring, double tau)
     at.tau_s = tau;
     times = cv_ring_times(&at, &arena);
     assert_non_null(times);
-    cv_ring_delays(&at, times, CV_DELAY_DERIVED, delays);
+    cv_ring_delays(&at, times, delays);
     cv_arena_done(&arena);
     return cv_stream_sum(delays, ring->n);
 }

@@ -156,17 +156,14 @@ static void tight_delays_cover_every_order(void **state)
         random_scene(&scene, number, false);
         times = cv_ring_times(&scene.ring, &arena);
         assert_non_null(times);
-        for (int form = CV_DELAY_DERIVED; form <= CV_DELAY_PRINTED; form++) {
-            cv_ring_tight_delays(&scene.ring, times, (enum cv_delay_form)form, tight);
-            for (uint32_t v = 0; v < scene.ring.n; v++) {
-                double worst = 0;
+        cv_ring_tight_delays(&scene.ring, times, tight);
+        for (uint32_t v = 0; v < scene.ring.n; v++) {
+            double worst = 0;
 
-                for (uint32_t u = 0; u < scene.ring.n; u++)
-                    worst = fmax(worst,
-                                 cv_stream_delay((enum cv_delay_form)form,
-                                                 scene.margin[v], &times[u], &times[v]));
-                assert_near(tight[v], worst, 1e-12);
-            }
+            for (uint32_t u = 0; u < scene.ring.n; u++)
+                worst =
+                    fmax(worst, cv_stream_delay(scene.margin[v], &times[u], &times[v]));
+            assert_near(tight[v], worst, 1e-12);
         }
         cv_arena_reset(&arena);
     }
@@ -191,7 +188,7 @@ static void own_weights_and_reserve_cover_the_sorted_order(void **state)
         assert_non_null(times);
         reserve = cv_ring_own_weights(&scene.ring, times, omega);
         qsort(times, scene.ring.n, sizeof *times, by_first_result);
-        cv_ring_delays(&scene.ring, times, CV_DELAY_DERIVED, delays);
+        cv_ring_delays(&scene.ring, times, delays);
         assert_true(cv_stream_sum(delays, scene.ring.n) <=
                     (cv_stream_sum(omega, scene.ring.n) + reserve) * (1 + 1e-12));
         cv_arena_reset(&arena);
@@ -218,7 +215,7 @@ static void two_workers_that_meet_every_round(void **state)
     cv_arena_init(&arena);
     times = cv_ring_times(&ring, &arena);
     assert_non_null(times);
-    cv_ring_delays(&ring, times, CV_DELAY_DERIVED, delays);
+    cv_ring_delays(&ring, times, delays);
     assert_near(delays[0], 0.061, 1e-9);
     assert_near(delays[1], 0.110, 1e-9);
     cv_ring_starts(delays, 2, starts);
@@ -248,7 +245,7 @@ static void trimmed_first_loads_prevent_contention(void **state)
         random_scene(&scene, number, false);
         times = cv_ring_times(&scene.ring, &arena);
         assert_non_null(times);
-        cv_ring_delays(&scene.ring, times, CV_DELAY_DERIVED, delays);
+        cv_ring_delays(&scene.ring, times, delays);
         if (cv_stream_sum(delays, scene.ring.n) > scene.ring.tau_s ||
             cv_ring_first_loads(&scene.ring, times, first) > 0)
             continue;

@@ -33,8 +33,8 @@ static void check_choice(const struct cv_stream_task *task,
 
             assert_int_equal(choice->stream_of[w], m);
             assert_near(choice->delay[w],
-                        cv_stream_delay(CV_DELAY_DERIVED, cv_ring_margin(ring, w),
-                                        &times[before], &times[w]),
+                        cv_stream_delay(cv_ring_margin(ring, w), &times[before],
+                                        &times[w]),
                         1e-12);
             delays += choice->delay[w];
             ups += cv_stream_profit(&ring->workers[w], ring->tau_s);
@@ -70,7 +70,7 @@ static void try_orders(const struct cv_stream_task *task,
 
         for (uint32_t i = 0; i < n; i++)
             sum +=
-                cv_stream_delay(CV_DELAY_DERIVED, cv_ring_margin(&task->ring, order[i]),
+                cv_stream_delay(cv_ring_margin(&task->ring, order[i]),
                                 &times[order[i > 0 ? i - 1 : n - 1]], &times[order[i]]);
         *min = fmin(*min, sum);
         return;

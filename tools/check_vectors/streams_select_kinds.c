@@ -209,7 +209,7 @@ static void run_table1(struct vector_case *c)
     times = cv_ring_times(&task.ring, c->arena);
     if (times == NULL || c->result != CASE_PASSED)
         return;
-    cv_ring_tight_delays(&task.ring, times, CV_DELAY_DERIVED, tight);
+    cv_ring_tight_delays(&task.ring, times, tight);
     expect_number(c, "dring", tight[0]);
     expect_choices(c, &task);
 }

@@ -11,9 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <cleave/error.h>
 #include <cleave/reduce.h>
-#include "base/fail.h"
 #include "base/random.h"
 #include "figures/common/figure.h"
 #include "model/reduce/reduce_tree.h"

@@ -126,7 +126,7 @@ static void counterexample(struct cv_arena *arena, struct cv_port_gaps *out, dou
     times = cv_ring_times(&ring, arena);
     if (times == NULL)
         cv_figure_no_memory("a figure");
-    cv_ring_delays(&ring, times, CV_DELAY_DERIVED, delays);
+    cv_ring_delays(&ring, times, delays);
     cv_ring_starts(delays, 2, starts);
     *sum = delays[0] + delays[1];
     if (!cv_ring_gaps(&ring, times, starts, NULL, arena, out))

@@ -336,7 +336,7 @@ static void make_table1(struct cv_figure_result *result)
     times = cv_ring_times(&ring, &result->arena);
     if (times == NULL)
         cv_figure_no_memory("a figure");
-    cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
+    cv_ring_tight_delays(&ring, times, weights);
     cv_ring_own_weights(&ring, times, own);
     cv_figure_table(
         result, "kind",

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "model/platform/argument_check.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/argument.h"

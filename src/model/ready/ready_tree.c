@@ -150,7 +150,6 @@ struct cv_ready_late;
 struct cv_ready_planner {
     uint32_t *order;  /* nodes by decreasing ready time                 */
     double *sorted;   /* times of the nodes, followed by space for as many numbers */
-    uint32_t *spare;  /* room for sorting them */
     uint32_t *second; /* another tree */
     uint32_t *above;  /* per chain: the one it was born from            */
     uint32_t *owner;  /* per chain: a node, or CV_NO_NODE               */
@@ -406,7 +405,7 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
     planner->chains_most = (uint32_t)chains;
     if (!CV_NEW(arena, planner->order, n) ||
         !CV_NEW(arena, planner->sorted, 2 * (size_t)n) ||
-        !CV_NEW(arena, planner->spare, n) || !CV_NEW(arena, planner->second, n) ||
+        !CV_NEW(arena, planner->second, n) ||
         !CV_NEW(arena, planner->above, chains + n) ||
         !CV_NEW(arena, planner->owner, chains + n))
         return NULL;
@@ -422,38 +421,22 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
     return planner;
 }
 
-static bool later(const double *ready_s, uint32_t a, uint32_t b)
+static int later_first(const void *left, const void *right, void *ready_s)
 {
-    return ready_s[a] > ready_s[b] || (a < b && ready_s[a] == ready_s[b]);
+    const uint32_t *a = left, *b = right;
+    const double *times_s = ready_s;
+
+    return cv_order(CV_COMPARE(times_s[*b], times_s[*a]), CV_COMPARE(*a, *b), 0);
 }
 
-/* By merging, from `from` to `to` and back: there are many nodes and nothing is
- * allocated. */
 static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_job *job)
 {
     const uint32_t n = job->n;
-    uint32_t *from = planner->order, *to = planner->spare, *swap;
 
     for (uint32_t i = 0; i < n; i++)
-        from[i] = i;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t tree_begin = 0; tree_begin < n; tree_begin += 2 * width) {
-            const size_t middle = tree_begin + width < n ? tree_begin + width : n;
-            const size_t end = middle + width < n ? middle + width : n;
-            size_t left = tree_begin, right = middle;
-
-            for (size_t k = tree_begin; k < end; k++)
-                to[k] = right == end || (left < middle &&
-                                         later(job->ready_s, from[left], from[right]))
-                            ? from[left++]
-                            : from[right++];
-        }
-        swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != planner->order)
-        memcpy(planner->order, from, n * sizeof *from);
+        planner->order[i] = i;
+    qsort_r(planner->order, n, sizeof *planner->order, later_first,
+            (void *)(uintptr_t)job->ready_s);
     for (uint32_t i = 0; i < n; i++)
         planner->sorted[i] = job->ready_s[planner->order[i]];
     planner->amin_s = planner->sorted[n - 1];

@@ -38,19 +38,11 @@ double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k)
 
 unsigned cv_reduce_ordered_rounds(uint32_t n)
 {
-    /* 1.5^k as a whole and a fraction of 2^64, exact while k <= 64. */
-    uint64_t whole = 1, fraction = 0;
     unsigned rounds = 0;
 
-    if (n <= 1)
-        return 0;
-    while (whole < n - 1 || (whole == n - 1 && fraction == 0)) {
-        const uint64_t half = fraction >> 1 | (whole & 1) << 63, sum = fraction + half;
-
-        whole += (whole >> 1) + (sum < fraction);
-        fraction = sum;
+    /* Rounding puts no power of 1.5 below 2^32 on the other side of a whole number. */
+    for (double power = 1; power <= n - 1.0; power *= 1.5)
         rounds++;
-    }
     return rounds;
 }
 

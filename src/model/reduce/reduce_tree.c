@@ -9,70 +9,6 @@
 #include "base/fail.h"
 #include "base/heap.h"
 
-static enum cleave_status find_root(const uint32_t *parent, uint32_t n, uint32_t *out,
-                                    struct cleave_error *err)
-{
-    uint32_t root = CV_NO_NODE;
-
-    if (n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a tree of at least one node, got none");
-    for (uint32_t i = 0; i < n; i++) {
-        if (parent[i] == CV_NO_NODE && root != CV_NO_NODE)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected one root, got two: nodes %u and %u", root, i);
-        if (parent[i] == CV_NO_NODE)
-            root = i;
-        else if (parent[i] >= n)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected the receiver of node %u below %u, got %u", i, n,
-                           parent[i]);
-    }
-    if (root == CV_NO_NODE)
-        return cv_fail(err, CLEAVE_EINPUT, "expected one root, got none");
-    *out = root;
-    return CLEAVE_OK;
-}
-
-/* Every walk towards the root stops at a node of an earlier walk; only a node of the
- * same walk closes a cycle. Each node is entered once and left once. */
-static uint32_t node_on_cycle(const uint32_t *parent, uint32_t n, unsigned char *seen)
-{
-    enum { NOT_YET, THIS_WALK, BEFORE };
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t node = i;
-
-        for (; node != CV_NO_NODE && seen[node] == NOT_YET; node = parent[node])
-            seen[node] = THIS_WALK;
-        if (node != CV_NO_NODE && seen[node] == THIS_WALK)
-            return node;
-        for (node = i; node != CV_NO_NODE && seen[node] == THIS_WALK; node = parent[node])
-            seen[node] = BEFORE;
-    }
-    return CV_NO_NODE;
-}
-
-enum cleave_status cv_tree_check(const uint32_t *parent, uint32_t n, uint32_t *out_root,
-                                 struct cleave_error *err)
-{
-    uint32_t root = CV_NO_NODE, bad;
-    unsigned char *seen;
-
-    CV_TRY(find_root(parent, n, &root, err));
-    seen = calloc(n, 1);
-    if (seen == NULL)
-        return cv_fail_memory(err, "the check of a tree");
-    bad = node_on_cycle(parent, n, seen);
-    free(seen);
-    if (bad != CV_NO_NODE)
-        return cv_fail(err, CLEAVE_EINPUT, "expected a tree, got a cycle through node %u",
-                       bad);
-    if (out_root != NULL)
-        *out_root = root;
-    return CLEAVE_OK;
-}
-
 static bool is_cost(double cost)
 {
     return isfinite(cost) && cost >= 0;
@@ -203,10 +139,11 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
 {
     struct cv_tree_run run = { .n = n };
 
-    CV_TRY(cv_tree_check(parent, n, &run.root, err));
     CV_TRY(tree_costs_check(costs, n, err));
     if (!grow_array(&run, arena, n))
         return cv_fail_memory(err, "the execution of a tree");
+    while (parent[run.root] != CV_NO_NODE)
+        run.root++;
     link_senders(parent, costs->turn, &run);
     for (uint32_t i = n; i-- > 0;)
         receive_all(costs, &run, run.order[i]);
@@ -390,9 +327,6 @@ enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
     struct cv_tree_run run;
     uint32_t *parent;
 
-    if (n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
     if (!CV_NEW(arena, parent, n))
         return cv_fail_memory(err, "a tree");
     cv_strategy_tree(which, ties, n, parent);

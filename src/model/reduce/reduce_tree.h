@@ -24,11 +24,6 @@
 
 #define CV_NO_NODE UINT32_MAX
 
-/* Check that `parent` has one root from which every node is reached. O(n) time, one byte
- * per node. out_root may be NULL. */
-enum cleave_status cv_tree_check(const uint32_t *parent, uint32_t n, uint32_t *out_root,
-                                 struct cleave_error *err);
-
 /* Costs, all >= 0. */
 struct cv_tree_costs {
     double transfer_s;             /* d                                                */

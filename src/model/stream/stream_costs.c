@@ -139,29 +139,23 @@ double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ra
     return (work + data - worker->return_latency_s) / (2 * work + 2 * data + result);
 }
 
-double cv_stream_delay(enum cv_delay_form form, double margin,
-                       const struct cv_stream_times *before,
+double cv_stream_delay(double margin, const struct cv_stream_times *before,
                        const struct cv_stream_times *own)
 {
-    const double results = form == CV_DELAY_DERIVED
-                               ? before->return_second_s + own->return_first_s
-                               : before->return_first_s + own->return_second_s;
-
-    return (1 + margin) * fmax(cv_send_time(before), results);
+    return (1 + margin) *
+           fmax(cv_send_time(before), before->return_second_s + own->return_first_s);
 }
 
 void cv_ring_delays(const struct cv_stream_ring *ring,
-                    const struct cv_stream_times *times, enum cv_delay_form form,
-                    double *out)
+                    const struct cv_stream_times *times, double *out)
 {
     for (uint32_t w = 0; w < ring->n; w++)
-        out[w] = cv_stream_delay(form, cv_ring_margin(ring, w),
+        out[w] = cv_stream_delay(cv_ring_margin(ring, w),
                                  &times[w > 0 ? w - 1 : ring->n - 1], &times[w]);
 }
 
 void cv_ring_tight_delays(const struct cv_stream_ring *ring,
-                          const struct cv_stream_times *times, enum cv_delay_form form,
-                          double *out)
+                          const struct cv_stream_times *times, double *out)
 {
     struct cv_stream_times worst = { 0 };
 
@@ -171,7 +165,7 @@ void cv_ring_tight_delays(const struct cv_stream_ring *ring,
         worst.return_second_s = fmax(worst.return_second_s, times[w].return_second_s);
     }
     for (uint32_t w = 0; w < ring->n; w++)
-        out[w] = cv_stream_delay(form, cv_ring_margin(ring, w), &worst, &times[w]);
+        out[w] = cv_stream_delay(cv_ring_margin(ring, w), &worst, &times[w]);
 }
 
 double cv_stream_sum(const double *values, uint32_t n)
@@ -650,7 +644,7 @@ static enum cleave_status fill_in(const struct cv_stream_ring *ring,
     times = cv_ring_times(&chosen, arena);
     if (times == NULL)
         return cv_fail_memory(err, "the times of a round");
-    cv_ring_delays(&chosen, times, CV_DELAY_DERIVED, cip->delay);
+    cv_ring_delays(&chosen, times, cip->delay);
     for (uint32_t w = 0; w < ring->n; w++)
         cip->first_load[w] = cv_stream_load(&ring->workers[w], cip->tau_s);
     return CLEAVE_OK;

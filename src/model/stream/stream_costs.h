@@ -82,18 +82,13 @@ double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ra
  *
  * Printed was "its first result + the own second result", which belongs to the opposite
  * order of return; both are the same for theta = 1/2. The first worker's delay follows the last worker of the previous round: it counts in the sum, but does not delay the start. */
-enum cv_delay_form { CV_DELAY_DERIVED, CV_DELAY_PRINTED };
-
-double cv_stream_delay(enum cv_delay_form form, double margin,
-                       const struct cv_stream_times *before,
+double cv_stream_delay(double margin, const struct cv_stream_times *before,
                        const struct cv_stream_times *own);
 void cv_ring_delays(const struct cv_stream_ring *ring,
-                    const struct cv_stream_times *times, enum cv_delay_form form,
-                    double *out);
+                    const struct cv_stream_times *times, double *out);
 /* Delays after the worst worker: weights that do not depend on the order. */
 void cv_ring_tight_delays(const struct cv_stream_ring *ring,
-                          const struct cv_stream_times *times, enum cv_delay_form form,
-                          double *out);
+                          const struct cv_stream_times *times, double *out);
 double cv_stream_sum(const double *values, uint32_t n);
 /* When each worker is posted to for the first time. */
 void cv_ring_starts(const double *delays, uint32_t n, double *out);

@@ -26,7 +26,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 /* A transfer of bytes whose length both ranks know. */
 struct cv_map_transfer {

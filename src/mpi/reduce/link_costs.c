@@ -6,7 +6,6 @@
  * operator in use is noted in reductions 1, 2, 4, 8, ... and agreed on by an
  * MPI_Iallreduce that the next reduction waits for, so that all ranks use it in the same
  * call. */
-#include "mpi/reduce/tree_algorithm.h"
 
 #include <sched.h>
 #include <stdlib.h>

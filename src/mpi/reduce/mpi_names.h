@@ -2,7 +2,6 @@
 #ifndef CV_MPI_NAMES_H
 #define CV_MPI_NAMES_H
 #include <stdbool.h>
-#include <stddef.h>
 #include <cleave/error.h>
 
 #define CV_MPI_POLICY_MAP(X)       \

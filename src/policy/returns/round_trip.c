@@ -143,24 +143,14 @@ static double round_trip_work(const void *state)
     .needs = CLEAVE_NEEDS_SHARED_PORT, .one_round = true, .orders_returns = true, \
     .start = round_trip_start, .decide = round_trip_decide, .work = round_trip_work
 
-/* fifo, or lifo if `context` is not NULL */
-static enum cleave_status solve_fixed(void *context, const struct cv_returns *returns,
-                                      double lifespan_s, struct cv_arena *arena,
-                                      struct cv_round_trip *out, struct cleave_error *err)
-{
-    return (context == NULL ? cv_returns_fifo : cv_returns_lifo)(returns, lifespan_s,
-                                                                 arena, out, err);
-}
-
 /* --- fifo: first served, first to return its result --------------------------------- */
 
 static enum cleave_status fifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve_fixed, NULL, false };
     struct round *round = state;
 
-    CV_TRY(round_trip_plan(round, view, &solver, setup, err));
+    CV_TRY(round_trip_plan(round, view, &cv_returns_solver_fifo, setup, err));
     if (round->trip.optimal)
         cleave_setup_proved(setup, "schedules that return in the order of sending",
                             false);
@@ -181,11 +171,10 @@ const struct cleave_policy cleave_policy_fifo = {
 static enum cleave_status lifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve_fixed, state, false };
     const struct cv_returns returns = cv_returns_of(view, setup);
     struct round *round = state;
 
-    CV_TRY(round_trip_plan(round, view, &solver, setup, err));
+    CV_TRY(round_trip_plan(round, view, &cv_returns_solver_lifo, setup, err));
     if (returns.trips != NULL && cv_returns_lifo_proved(&returns, setup->arena))
         cleave_setup_proved(setup, "all schedules of one round", true);
     else if (round->trip.optimal)

@@ -13,7 +13,6 @@
 #include "base/random.h"
 #include "base/step_budget.h"
 #include "model/leaders/led_tree.h"
-#include "policy/common/orders.h"
 #include "policy/common/setup.h"
 
 enum { MOST_ROUNDS = 12, MOST_SETS = 24, CHANGES = 300, LAST_CHANGES = 1500 };

@@ -503,7 +503,7 @@ static void place_starts(const struct cv_as4dr *as4dr, enum cleave_port port,
         return;
     }
     if (as4dr->start == CV_START_CLOSE && port != CLEAVE_PORT_MULTI && !as4dr->finite) {
-        cv_ring_delays(ring, times, CV_DELAY_DERIVED, starts);
+        cv_ring_delays(ring, times, starts);
         if (port == CLEAVE_PORT_ONE)
             for (uint32_t i = 0; i < ring->n; i++)
                 starts[i] += (1 + as4dr->margin) *

@@ -28,8 +28,7 @@ struct listing {
     struct cv_master *pool;
     struct cv_work *work;
     struct cv_single *single; /* sizes by decreasing worth per weight  */
-    uint32_t group;
-    double min; /* worth of a pattern that matters        */
+    double min;               /* worth of a pattern that matters        */
     uint32_t *count;
     bool complete;
 };
@@ -59,7 +58,7 @@ static void list_from(struct listing *listing, uint32_t next, cv_wide rest, doub
             return;
         listing->complete = listing->pool->npatterns < MOST_LISTED;
         if (listing->complete)
-            cv_master_append(listing->pool, listing->group, listing->count);
+            cv_master_append(listing->pool, listing->count);
         return;
     }
     if (worth + cv_wide_double(rest) * (item->profit / cv_wide_double(item->weight)) <
@@ -87,6 +86,7 @@ static bool list_patterns(const struct cv_generator *generator, double gap,
                                .pool = pool,
                                .work = work,
                                .single = single,
+                               .min = generator->upper - gap,
                                .count = generator->count,
                                .complete = true };
 
@@ -99,11 +99,7 @@ static bool list_patterns(const struct cv_generator *generator, double gap,
                                          fmax(generator->master.dual[s], 0),
                                          instance->sizes[s].count, s };
     cv_single_sort(single);
-    for (uint32_t g = 0; g < instance->ngroups && listing.complete; g++) {
-        listing.group = g;
-        listing.min = generator->upper[g] - gap;
-        list_from(&listing, 0, instance->groups[g].capacity, 0);
-    }
+    list_from(&listing, 0, instance->capacity, 0);
     return listing.complete;
 }
 
@@ -119,13 +115,11 @@ struct branching {
 static double node_bound(const struct cv_master *pool)
 {
     const struct cv_instance *instance = pool->instance;
-    double bound = 0, worth[CV_MASTER_ROWS];
+    double bound = 0, worth = fmax(pool->dual[instance->nsizes], 0);
 
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        worth[g] = fmax(pool->dual[instance->nsizes + g], 0);
     for (uint32_t turn = 0; turn < 2; turn++)
         for (uint32_t p = 0; p < pool->npatterns; p++) {
-            const uint32_t *count = cv_master_pattern(pool, p), g = pool->group[p];
+            const uint32_t *count = cv_master_pattern(pool, p);
             double here = 0;
 
             /* First what unlimited patterns are worth, then what limited ones add. */
@@ -135,12 +129,11 @@ static double node_bound(const struct cv_master *pool)
             for (uint32_t s = 0; s < instance->nsizes; s++)
                 here += fmax(pool->dual[s], 0) * count[s];
             if (turn == 0)
-                worth[g] = fmax(worth[g], here);
+                worth = fmax(worth, here);
             else
-                bound += *cv_master_limit(pool, p) * fmax(here - worth[g], 0);
+                bound += *cv_master_limit(pool, p) * fmax(here - worth, 0);
         }
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        bound += worth[g] * pool->rhs[instance->nsizes + g];
+    bound += worth * pool->rhs[instance->nsizes];
     for (uint32_t s = 0; s < instance->nsizes; s++)
         bound += fmax(pool->dual[s], 0) * pool->rhs[s];
     for (uint32_t i = 0; i < instance->nsegments; i++) {
@@ -159,23 +152,19 @@ static void round_down(struct branching *branching)
     const struct cv_master *pool = branching->pool;
     const struct cv_instance *instance = pool->instance;
     struct cv_fill *trial = branching->trial;
-    uint32_t next[CV_MASTER_ROWS] = { 0 };
+    uint32_t next = 0;
 
     cv_fill_clear(trial);
     for (uint32_t p = 0; p < pool->npatterns; p++) {
-        const struct cv_knapsack_group *group = &instance->groups[pool->group[p]];
         const uint32_t *count = cv_master_pattern(pool, p);
         uint32_t bins = branching->fixed[p] + (uint32_t)floor(pool->values[p] + 1e-6);
 
-        for (; bins > 0 && next[pool->group[p]] < group->nbins; bins--) {
-            const uint32_t bin = group->first + next[pool->group[p]]++;
-
+        for (; bins > 0 && next < instance->nbins; bins--, next++)
             for (uint32_t s = 0; s < instance->nsizes; s++) {
                 const uint32_t left = instance->sizes[s].count - trial->used[s];
 
-                cv_fill_put(trial, bin, s, count[s] < left ? count[s] : left);
+                cv_fill_put(trial, next, s, count[s] < left ? count[s] : left);
             }
-        }
     }
     cv_fill_greedy(trial, branching->work);
     if (cv_fill_count(trial) > branching->best->profit)
@@ -208,7 +197,7 @@ static void shift(struct branching *branching, uint32_t pattern, double bins)
 
     for (uint32_t s = 0; s < pool->instance->nsizes; s++)
         pool->rhs[s] += bins * count[s];
-    pool->rhs[pool->instance->nsizes + pool->group[pattern]] -= bins;
+    pool->rhs[pool->instance->nsizes] -= bins;
     *cv_master_limit(pool, pattern) -= bins;
     branching->fixed[pattern] = (uint32_t)((double)branching->fixed[pattern] + bins);
 }
@@ -238,8 +227,7 @@ static void branch(struct branching *branching, double parent)
     }
     whole = floor(pool->values[p]);
     limit = *cv_master_limit(pool, p);
-    if (pool->rhs[pool->instance->nsizes + pool->group[p]] >= whole + 1 &&
-        limit >= whole + 1) {
+    if (pool->rhs[pool->instance->nsizes] >= whole + 1 && limit >= whole + 1) {
         shift(branching, p, whole + 1);
         branch(branching, bound);
         shift(branching, p, -(whole + 1));
@@ -288,18 +276,16 @@ enum { FEW_BINS = 16 };
 /* Work for a pattern of most worth, for bounds and in dives. */
 static const uint64_t root_price = 400000, dive_price = 20000;
 
-/* Fill an empty bin of the pattern's group; false when there is none. */
+/* Fill an empty bin; false when there is none. */
 static bool place(struct cv_generator *generator, uint32_t pattern)
 {
     const struct cv_instance *instance = generator->instance;
-    const struct cv_knapsack_group *group =
-        &instance->groups[generator->master.group[pattern]];
     const uint32_t *count = cv_master_pattern(&generator->master, pattern);
-    uint32_t bin = group->first;
+    uint32_t bin = 0;
 
-    while (bin < group->first + group->nbins && generator->trial.bins[bin].nparts > 0)
+    while (bin < instance->nbins && generator->trial.bins[bin].nparts > 0)
         bin++;
-    if (bin == group->first + group->nbins)
+    if (bin == instance->nbins)
         return false;
     for (uint32_t s = 0; s < instance->nsizes; s++) {
         const uint32_t left = cv_generator_left(generator, s);
@@ -317,15 +303,9 @@ static uint32_t set_rows(struct cv_generator *generator)
 
     for (uint32_t s = 0; s < instance->nsizes; s++)
         generator->master.rhs[s] = generator->trial.used[s];
-    for (uint32_t g = 0; g < instance->ngroups; g++) {
-        const struct cv_knapsack_group *group = &instance->groups[g];
-        uint32_t here = 0;
-
-        for (uint32_t i = 0; i < group->nbins; i++)
-            here += generator->trial.bins[group->first + i].nparts == 0;
-        generator->master.rhs[instance->nsizes + g] = here;
-        empty += here;
-    }
+    for (uint32_t b = 0; b < instance->nbins; b++)
+        empty += generator->trial.bins[b].nparts == 0;
+    generator->master.rhs[instance->nsizes] = empty;
     cv_master_reset(&generator->master);
     return empty;
 }
@@ -450,16 +430,15 @@ static void add_bins(struct cv_generator *generator, const struct cv_fill *fill)
 {
     const struct cv_instance *instance = generator->instance;
 
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        for (uint32_t i = 0; i < instance->groups[g].nbins; i++) {
-            const struct cv_fill_bin *bin = &fill->bins[instance->groups[g].first + i];
+    for (uint32_t b = 0; b < instance->nbins; b++) {
+        const struct cv_fill_bin *bin = &fill->bins[b];
 
-            memset(generator->count, 0, instance->nsizes * sizeof *generator->count);
-            for (size_t k = 0; k < bin->nparts; k++)
-                generator->count[bin->parts[k].size] += bin->parts[k].count;
-            cv_generator_complete(generator, bin->left);
-            cv_master_add(&generator->master, g, generator->count);
-        }
+        memset(generator->count, 0, instance->nsizes * sizeof *generator->count);
+        for (size_t k = 0; k < bin->nparts; k++)
+            generator->count[bin->parts[k].size] += bin->parts[k].count;
+        cv_generator_complete(generator, bin->left);
+        cv_master_add(&generator->master, generator->count);
+    }
 }
 
 static void root(struct cv_generator *generator, const struct cv_fill *best,
@@ -512,7 +491,7 @@ static bool try_patterns(const struct cv_instance *instance, struct cv_work *wor
     double own_bound = *bound - instance->free_profit;
     bool made;
 
-    if (instance->nsizes + instance->ngroups > CV_MASTER_ROWS || instance->nsizes == 0)
+    if (instance->nsizes + 1 > CV_MASTER_ROWS || instance->nsizes == 0)
         return true;
     made = cv_generator_init(&generator, instance, single, work) &&
            solve_patterns(&generator, best, &own_bound);

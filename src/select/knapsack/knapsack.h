@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * The multiple knapsack problem: items (machines) come in classes of equal weight and
- * profit, bins (streams) have a capacity each, every item goes into one bin at most.
+ * profit, bins (streams) have one capacity, every item goes into one bin at most.
  *
  * Weights and capacities are taken for the numbers they are: whether a bin holds its
  * items is decided without rounding, so three items of 0.1 do not fit into 0.3 (their sum
@@ -28,8 +28,7 @@ struct cv_knapsack {
     const struct cv_item_class *classes; /* borrowed; any order, equal ones allowed */
     uint32_t nclasses;
     uint32_t nbins;
-    double capacity;          /* capacity of every bin, finite, >= 0               */
-    const double *capacities; /* one per bin instead; NULL: all are equal */
+    double capacity; /* of every bin, finite, >= 0 */
 };
 
 /* `count` items of a class in a bin. */

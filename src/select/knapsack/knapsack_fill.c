@@ -30,11 +30,10 @@ void cv_fill_clear(struct cv_fill *fill)
 {
     const struct cv_instance *instance = fill->instance;
 
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        for (uint32_t i = 0; i < instance->groups[g].nbins; i++) {
-            fill->bins[instance->groups[g].first + i].left = instance->groups[g].capacity;
-            fill->bins[instance->groups[g].first + i].nparts = 0;
-        }
+    for (uint32_t b = 0; b < instance->nbins; b++) {
+        fill->bins[b].left = instance->capacity;
+        fill->bins[b].nparts = 0;
+    }
     memset(fill->used, 0, instance->nsizes * sizeof *fill->used);
     fill->profit = 0;
 }
@@ -117,16 +116,12 @@ double cv_fill_count(struct cv_fill *fill)
 /* The fullest bin with room for a weight, the first of equals; UINT32_MAX: none. */
 static uint32_t fullest(const struct cv_fill *fill, cv_wide weight)
 {
-    const uint32_t *real = fill->instance->bin;
     uint32_t best = UINT32_MAX;
 
     for (uint32_t b = 0; b < fill->instance->nbins; b++) {
         const cv_wide left = fill->bins[b].left;
 
-        if (left < weight)
-            continue;
-        if (best == UINT32_MAX || left < fill->bins[best].left ||
-            (left == fill->bins[best].left && real[b] < real[best]))
+        if (left >= weight && (best == UINT32_MAX || left < fill->bins[best].left))
             best = b;
     }
     return best;
@@ -238,21 +233,18 @@ bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *proble
 {
     const struct cv_instance *instance = fill->instance;
     struct hand_out *hand_out = cv_array(arena, instance->nsizes, sizeof *hand_out);
-    uint32_t *place = cv_array(arena, problem->nbins, sizeof *place);
     size_t max = instance->nsegments, n = 0;
 
     for (uint32_t b = 0; b < instance->nbins; b++)
         max += fill->bins[b].nparts;
-    if (fill->failed || hand_out == NULL || place == NULL ||
+    if (fill->failed || hand_out == NULL ||
         !CV_NEW(arena, out->first, (size_t)problem->nbins + 1) ||
         !CV_NEW(arena, out->parts, max))
         return false;
-    for (uint32_t b = 0; b < instance->nbins; b++)
-        place[instance->bin[b]] = b + 1;
     for (uint32_t b = 0; b < problem->nbins; b++) {
         out->first[b] = n;
-        if (place[b] > 0)
-            n += write_parts(fill, place[b] - 1, hand_out, out->parts + n);
+        if (b < instance->nbins)
+            n += write_parts(fill, b, hand_out, out->parts + n);
     }
     out->first[problem->nbins] = n;
     return add_up(problem, arena, out);
@@ -452,7 +444,7 @@ struct packing {
     const struct cv_instance *instance;
     struct cv_work *work;
     uint32_t *left;   /* per size                                    */
-    uint32_t *filled; /* per group: bins                            */
+    uint32_t filled;  /* bins                                       */
     cv_wide *lighter; /* per bin and size: weight left from this size  */
     struct step *steps;
     size_t nsteps;
@@ -460,12 +452,11 @@ struct packing {
 
 static bool next_bin(struct packing *packing, cv_wide waste);
 
-/* Fill the rest of a bin of `group` with sizes from `size`. */
-static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_wide rest,
-                     cv_wide waste)
+/* Fill the rest of a bin with sizes from `size`. */
+static bool fill_bin(struct packing *packing, uint32_t size, cv_wide rest, cv_wide waste)
 {
     const struct cv_instance *instance = packing->instance;
-    const uint32_t bin = instance->groups[group].first + packing->filled[group];
+    const uint32_t bin = packing->filled;
     const cv_wide *lighter = packing->lighter + (size_t)bin * instance->nsizes;
     uint32_t max;
 
@@ -479,10 +470,10 @@ static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_
 
         if (rest > waste)
             return false;
-        packing->filled[group]++;
+        packing->filled++;
         found = next_bin(packing, waste - rest);
         if (!found)
-            packing->filled[group]--;
+            packing->filled--;
         return found;
     }
     if (rest > waste && lighter[size] < rest - waste)
@@ -494,8 +485,8 @@ static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_
         if (count > 0)
             packing->steps[packing->nsteps++] = (struct step){ bin, size, count };
         packing->left[size] -= count;
-        if (fill_bin(packing, group, size + 1,
-                     rest - instance->sizes[size].weight * count, waste))
+        if (fill_bin(packing, size + 1, rest - instance->sizes[size].weight * count,
+                     waste))
             return true;
         packing->left[size] += count;
         packing->nsteps = nsteps;
@@ -507,32 +498,28 @@ static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_
 static bool next_bin(struct packing *packing, cv_wide waste)
 {
     const struct cv_instance *instance = packing->instance;
+    const size_t bin = packing->filled;
+    cv_wide *lighter = packing->lighter + bin * instance->nsizes, weight, sum = 0;
     uint32_t heaviest = 0;
 
     while (heaviest < instance->nsizes && packing->left[heaviest] == 0)
         heaviest++;
     if (heaviest == instance->nsizes)
         return true;
-    for (uint32_t g = 0; g < instance->ngroups; g++) {
-        const struct cv_knapsack_group *group = &instance->groups[g];
-        const cv_wide weight = instance->sizes[heaviest].weight;
-        const size_t bin = group->first + packing->filled[g];
-        cv_wide *lighter = packing->lighter + bin * instance->nsizes, sum = 0;
-
-        if (packing->filled[g] == group->nbins || group->capacity < weight)
-            continue;
-        packing->left[heaviest]--;
-        for (uint32_t s = instance->nsizes; s-- > 0;) {
-            sum += instance->sizes[s].weight * packing->left[s];
-            lighter[s] = sum;
-        }
-        (void)cv_work_spend(packing->work, instance->nsizes);
-        packing->steps[packing->nsteps++] = (struct step){ (uint32_t)bin, heaviest, 1 };
-        if (fill_bin(packing, g, heaviest, group->capacity - weight, waste))
-            return true;
-        packing->left[heaviest]++;
-        packing->nsteps--;
+    weight = instance->sizes[heaviest].weight;
+    if (bin == instance->nbins || instance->capacity < weight)
+        return false;
+    packing->left[heaviest]--;
+    for (uint32_t s = instance->nsizes; s-- > 0;) {
+        sum += instance->sizes[s].weight * packing->left[s];
+        lighter[s] = sum;
     }
+    (void)cv_work_spend(packing->work, instance->nsizes);
+    packing->steps[packing->nsteps++] = (struct step){ (uint32_t)bin, heaviest, 1 };
+    if (fill_bin(packing, heaviest, instance->capacity - weight, waste))
+        return true;
+    packing->left[heaviest]++;
+    packing->nsteps--;
     return false;
 }
 
@@ -548,7 +535,6 @@ bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *w
     if (cells == 0 || cells > MOST_DEPTH)
         return false;
     if (!CV_NEW(arena, packing.left, instance->nsizes) ||
-        !CV_NEW(arena, packing.filled, instance->ngroups) ||
         !CV_NEW(arena, packing.lighter, cells) ||
         !CV_NEW(arena, packing.steps, cells + instance->nbins)) {
         trial->failed = true;

@@ -300,11 +300,6 @@ struct cv_single_result cv_single_solve(const struct cv_single *single,
     return result;
 }
 
-static double capacity_of(const struct cv_knapsack *problem, uint32_t bin)
-{
-    return problem->capacities != NULL ? problem->capacities[bin] : problem->capacity;
-}
-
 enum cleave_status cv_knapsack_check(const struct cv_knapsack *problem,
                                      struct cleave_error *err)
 {
@@ -326,15 +321,13 @@ enum cleave_status cv_knapsack_check(const struct cv_knapsack *problem,
     if (items > UINT32_MAX)
         return cv_fail(err, CLEAVE_EINPUT, "expected at most %u items, got %llu",
                        (unsigned)UINT32_MAX, (unsigned long long)items);
-    for (uint32_t b = 0; b < problem->nbins; b++)
-        if (!(capacity_of(problem, b) >= 0) || !isfinite(capacity_of(problem, b)))
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "bin %u: expected a capacity of 0 or more, got %g",
-                           (unsigned)b, capacity_of(problem, b));
+    if (!(problem->capacity >= 0) || !isfinite(problem->capacity))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a capacity of 0 or more, got %g",
+                       problem->capacity);
     return CLEAVE_OK;
 }
 
-/* The power of 2 that all weights are multiples of; capacities are then rounded down
+/* The power of 2 that all weights are multiples of; the capacity is then rounded down
  * without loss. Larger if the bins together would need more than 126 bits. */
 static int choose_unit(const struct cv_knapsack *problem, double largest)
 {
@@ -355,35 +348,6 @@ static int choose_unit(const struct cv_knapsack *problem, double largest)
     return unit == INT32_MAX || top + spare - unit > 126 ? top + spare - 126 : unit;
 }
 
-/* Groups of the bins which hold at least the lightest item. */
-static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lightest,
-                        struct cv_arena *arena, struct cv_instance *out)
-{
-    struct cv_ranked *order = cv_array(arena, problem->nbins, sizeof *order);
-    bool lost = false;
-
-    if (order == NULL || !CV_NEW(arena, out->bin, problem->nbins) ||
-        !CV_NEW(arena, out->groups, problem->nbins))
-        return false;
-    for (uint32_t b = 0; b < problem->nbins; b++)
-        order[b] = (struct cv_ranked){ capacity_of(problem, b), b };
-    qsort(order, problem->nbins, sizeof *order, cv_rank_up);
-    for (uint32_t i = 0; i < problem->nbins; i++) {
-        const cv_wide capacity = wide_of(order[i].value, unit, false, &lost);
-        struct cv_knapsack_group *last = out->groups + out->ngroups;
-
-        if (capacity < lightest)
-            continue;
-        if (out->ngroups == 0 || last[-1].capacity != capacity) {
-            *last = (struct cv_knapsack_group){ capacity, out->nbins, 0 };
-            out->ngroups++;
-        }
-        out->groups[out->ngroups - 1].nbins++;
-        out->bin[out->nbins++] = order[i].index;
-    }
-    return true;
-}
-
 struct item_order {
     cv_wide weight;
     double profit;
@@ -401,16 +365,9 @@ static int by_weight(const void *left, const void *right)
 /* The most items of a weight that the bins together hold, up to UINT32_MAX. */
 static uint32_t most_of(const struct cv_instance *instance, cv_wide weight)
 {
-    uint64_t max = 0;
+    const uint64_t max =
+        (uint64_t)cv_wide_times(instance->capacity, weight, UINT32_MAX) * instance->nbins;
 
-    for (uint32_t g = instance->ngroups; g-- > 0;) {
-        const struct cv_knapsack_group *group = &instance->groups[g];
-        const uint32_t each = cv_wide_times(group->capacity, weight, UINT32_MAX);
-
-        max += (uint64_t)each * group->nbins;
-        if (each == 0 || max >= UINT32_MAX)
-            break;
-    }
     return max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
 }
 
@@ -462,31 +419,15 @@ static bool sort_by_density(struct cv_arena *arena, struct cv_instance *out)
 
 cv_wide cv_instance_capacity(const struct cv_instance *instance)
 {
-    cv_wide total = 0;
-
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        total += instance->groups[g].capacity * instance->groups[g].nbins;
-    return total;
-}
-
-/* One group with one bin that holds as much as all. */
-static void join_groups(struct cv_instance *instance)
-{
-    instance->groups[0].capacity = cv_instance_capacity(instance);
-    instance->groups[0].nbins = instance->nbins = instance->ngroups = 1;
+    return instance->capacity * instance->nbins;
 }
 
 /* The most that an item may weigh to be of interest. */
 static double largest_weight(const struct cv_knapsack *problem, enum cv_making making)
 {
-    double largest = 0;
+    const uint32_t bins = making == CV_AS_ONE_BIN ? problem->nbins : problem->nbins > 0;
 
-    for (uint32_t b = 0; b < problem->nbins; b++) {
-        const double capacity = capacity_of(problem, b);
-
-        largest = making == CV_AS_ONE_BIN ? largest + capacity : fmax(largest, capacity);
-    }
-    return fmin(largest, DBL_MAX);
+    return fmin(problem->capacity * bins, DBL_MAX);
 }
 
 /* The greatest number of which all profits are multiples: Euclid, without rounding. */
@@ -516,8 +457,9 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
     struct item_order *order = cv_array(arena, problem->nclasses, sizeof *order);
     const double largest = largest_weight(problem, making);
     const int unit = choose_unit(problem, largest);
-    cv_wide lightest = ~(cv_wide)0;
+    cv_wide lightest = ~(cv_wide)0, capacity;
     uint32_t n = 0;
+    bool lost;
 
     *out = (struct cv_instance){ .arena = arena };
     if (order == NULL || !CV_NEW(arena, out->sizes, problem->nclasses) ||
@@ -538,10 +480,14 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
         lightest = weight < lightest ? weight : lightest;
     }
     qsort(order, n, sizeof *order, by_weight);
-    if (!make_groups(problem, unit, making == CV_AS_ONE_BIN ? 0 : lightest, arena, out))
-        return false;
-    if (making == CV_AS_ONE_BIN && out->ngroups > 0)
-        join_groups(out);
+    capacity = wide_of(problem->capacity, unit, false, &lost);
+    if (making == CV_AS_ONE_BIN) {
+        out->capacity = capacity * problem->nbins;
+        out->nbins = problem->nbins > 0;
+    } else if (capacity >= lightest) {
+        out->capacity = capacity;
+        out->nbins = problem->nbins;
+    }
     make_sizes(problem, order, n, out);
     out->grain = find_grain(out);
     return sort_by_density(arena, out);
@@ -551,16 +497,15 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
 static bool bin_holds(const struct cv_knapsack *problem,
                       const struct cv_knapsack_answer *answer, uint32_t bin, int unit)
 {
-    const double capacity = capacity_of(problem, bin);
     bool lost;
-    cv_wide left = wide_of(capacity, unit, false, &lost);
+    cv_wide left = wide_of(problem->capacity, unit, false, &lost);
 
     for (size_t i = answer->first[bin]; i < answer->first[bin + 1]; i++) {
         const struct cv_knapsack_part *part = &answer->parts[i];
         const double weight = problem->classes[part->item_class].weight;
         cv_wide each;
 
-        if (weight > capacity)
+        if (weight > problem->capacity)
             return false;
         each = wide_of(weight, unit, true, &lost);
         if (cv_wide_times(left, each, UINT32_MAX) < part->count)
@@ -593,10 +538,10 @@ bool cv_knapsack_holds(const struct cv_knapsack *problem,
     return holds && selected == answer->selected && profit == answer->profit;
 }
 
-/* --- bounds that see the bins as one, and capacities made tight -------------------- */
+/* --- bounds that see the bins as one, and a capacity made tight --------------------- */
 
 /* Surrogate relaxation: one bin of the total capacity, with items divisible or not.
- * Before that, a capacity may be lowered to the largest sum of weights that does not
+ * Before that, the capacity may be lowered to the largest sum of weights that does not
  * exceed it. The sums that items can reach are kept as a sorted list of intervals, which
  * is exact while the list is short; when it becomes long, neighbours are joined, and the
  * end of an interval is still an upper bound. */
@@ -610,7 +555,7 @@ struct interval {
 struct sums {
     struct interval *now, *then;
     size_t count;
-    cv_wide max, near; /* largest capacity; intervals nearer than this are joined */
+    cv_wide max, near; /* the capacity; intervals nearer than this are joined */
 };
 
 /* Add an interval that begins after all in the list. */
@@ -666,23 +611,12 @@ static void add_weight(struct sums *sums, cv_wide weight)
         shorten(sums);
 }
 
-/* The largest sum up to `capacity`. */
-static cv_wide reached(const struct sums *sums, cv_wide capacity)
+/* The largest sum up to the capacity. */
+static cv_wide reached(const struct sums *sums)
 {
-    cv_wide best = 0;
+    const cv_wide last = sums->now[sums->count - 1].to;
 
-    for (size_t i = 0; i < sums->count && sums->now[i].from <= capacity; i++)
-        best = sums->now[i].to < capacity ? sums->now[i].to : capacity;
-    return best;
-}
-
-/* Whether more items cannot make any capacity look better filled. */
-static bool all_reached(const struct sums *sums, const struct cv_instance *instance)
-{
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        if (reached(sums, instance->groups[g].capacity) < instance->groups[g].capacity)
-            return false;
-    return true;
+    return last < sums->max ? last : sums->max;
 }
 
 /* All sums of the items of a size: 1, 2, 4, ... of them at a time. */
@@ -708,18 +642,15 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
     /* A list of up to MOST_INTERVALS grows to twice that before it is cut. */
     if (!CV_NEW(instance->arena, room, 2 * (2 * MOST_INTERVALS + 2)))
         return false;
-    sums = (struct sums){ room, room + 2 * MOST_INTERVALS + 2, 1, 0, 1 };
-    if (instance->ngroups > 0)
-        sums.max = instance->groups[instance->ngroups - 1].capacity;
+    sums = (struct sums){ room, room + 2 * MOST_INTERVALS + 2, 1, instance->capacity, 1 };
     room[0] = (struct interval){ 0, 0 };
     for (uint32_t s = 0; s < instance->nsizes && done; s++) {
         add_size(&sums, &instance->sizes[s]);
         done = cv_work_spend(work, 16 * sums.count + 64) &&
-               !(sums.count < 1000 + s && all_reached(&sums, instance));
+               !(sums.count < 1000 + s && reached(&sums) == instance->capacity);
     }
-    /* Not all sizes were added: only a capacity that is reached already is known. */
-    for (uint32_t g = 0; g < instance->ngroups && done; g++)
-        instance->groups[g].capacity = reached(&sums, instance->groups[g].capacity);
+    if (done) /* else the capacity is reached already, or work ran out */
+        instance->capacity = reached(&sums);
     return true;
 }
 

@@ -3,14 +3,14 @@
  *
  * Weights become integers: doubles are multiples of one power of 2, and 126 bits hold them for
  * all but absurd ranges, so sums and comparisons are exact and fast. Items of one weight form
- * a size: the most profitable ones are taken first. Bins of one capacity form a group.
+ * a size: the most profitable ones are taken first.
  *
- * A pattern is a set of items that one bin of a group holds. With x_p bins filled by pattern p
- * and y_i items of segment i counted, the program over patterns is
+ * A pattern is a set of items that one bin holds. With x_p bins filled by pattern p and y_i
+ * items of segment i counted, the program over patterns is
  *
  *     most  sum_i profit_i y_i                       0 <= y_i <= count_i
  *     row of a size s    sum_{i in s} y_i - sum_p a_sp x_p <= fixed_s
- *     row of a group g   sum_{p in g} x_p <= bins_g  0 <= x_p <= limit_p
+ *     row of the bins    sum_p x_p <= bins           0 <= x_p <= limit_p
  *
  * where fixed_s items are in bins already. Patterns may hold more than there is: the excess is
  * not counted. All columns at 0 is feasible, so every solve may start there. Profits are
@@ -36,23 +36,18 @@ struct cv_size {
     uint32_t first, nsegments; /* in `segments`, by decreasing profit       */
 };
 
-struct cv_knapsack_group {
-    /* capacity of a bin; no items add up to a size between this and the real capacity */
-    cv_wide capacity;
-    uint32_t first, nbins;
-};
-
 struct cv_instance {
     struct cv_arena *arena; /* memory for solving */
     struct cv_size *sizes;  /* by decreasing weight */
-    uint32_t nsizes, nsegments, ngroups, nbins;
-    struct cv_segment *segments;      /* size by size                                   */
-    uint32_t *by_density;             /* all segments                                   */
-    struct cv_knapsack_group *groups; /* by increasing capacity; all hold some item     */
-    uint32_t *bin;                    /* per bin of the groups, in turn: its real index */
-    double free_profit;               /* items whose weight was rounded to 0   */
-    double grain; /* profits are multiples of it; 0: of nothing useful */
-    bool rounded; /* some weights are not exact                     */
+    uint32_t nsizes, nsegments;
+    uint32_t nbins; /* 0: no bin holds any item */
+    /* capacity of a bin; no items add up to a size between this and the real capacity */
+    cv_wide capacity;
+    struct cv_segment *segments; /* size by size                         */
+    uint32_t *by_density;        /* all segments                         */
+    double free_profit;          /* items whose weight was rounded to 0  */
+    double grain;                /* profits are multiples of it; 0: of nothing useful */
+    bool rounded;                /* some weights are not exact                     */
 };
 
 /* Effort that is left. */
@@ -146,7 +141,7 @@ struct cv_single_result cv_single_solve(const struct cv_single *single,
 /* Order items by decreasing density, ties by increasing weight, then tag. */
 void cv_single_sort(struct cv_single *single);
 
-/* Lower the capacities to sums which items can reach. */
+/* Lower the capacity to a sum which items can reach. */
 bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work);
 double cv_instance_surrogate_lp(const struct cv_instance *instance);
 /* A bound on profits lowered to a profit that is possible. */
@@ -174,7 +169,7 @@ struct cv_fill_bin {
 
 struct cv_fill {
     const struct cv_instance *instance;
-    struct cv_fill_bin *bins; /* in the order of the groups            */
+    struct cv_fill_bin *bins;
     uint32_t *used;           /* per size                              */
     double profit;            /* after cv_fill_count                   */
     struct cv_fill_bin spare; /* memory for the parts of one bin       */
@@ -221,9 +216,8 @@ struct cv_master {
     uint32_t nrows, npatterns, nfixed; /* nfixed: slacks and segments */
     /* Per pattern. */
     uint32_t *count; /* number of items of each size, pattern by pattern */
-    uint32_t *group;
-    double *values; /* x_p, after cv_master_values */
-    size_t count_capacity, group_capacity, values_capacity;
+    double *values;  /* x_p, after cv_master_values */
+    size_t count_capacity, values_capacity;
     struct cv_simplex simplex; /* with arrays of the master */
     size_t state_capacity, limit_capacity;
     double *rhs, *dual; /* per row */
@@ -237,8 +231,8 @@ struct cv_master {
 bool cv_master_init(struct cv_master *master, const struct cv_instance *instance);
 void cv_master_done(struct cv_master *master);
 /* Add a pattern (count per size, copied) unless it is known, or in any case. */
-void cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count);
-void cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *count);
+void cv_master_add(struct cv_master *master, const uint32_t *count);
+void cv_master_append(struct cv_master *master, const uint32_t *count);
 /* Go back to all columns at 0. rhs must be >= 0. */
 void cv_master_reset(struct cv_master *master);
 /* The optimum over the patterns known; false when work ran out or numbers failed, the
@@ -264,13 +258,13 @@ struct cv_generator {
     struct cv_single *single;
     struct cv_work *work;
     uint32_t *count;      /* a pattern                                        */
-    double *upper;        /* per group: no pattern has more worth             */
+    double upper;         /* no pattern has more worth                        */
     struct cv_fill trial; /* filled bins are not part of the program          */
     bool *open;           /* per bin: to be refilled after a dive             */
     struct cv_random random;
     uint32_t nroot; /* patterns kept between dives */
     uint64_t price; /* work for a pattern          */
-    bool priced;    /* upper[] belongs to the duals */
+    bool priced;    /* upper belongs to the duals */
 };
 
 /* To be released by cv_generator_done, also after a failure. */

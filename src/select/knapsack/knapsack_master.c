@@ -20,7 +20,7 @@ static bool grow_columns(struct cv_master *master, size_t n)
 
 bool cv_master_init(struct cv_master *master, const struct cv_instance *instance)
 {
-    const size_t m = (size_t)instance->nsizes + instance->ngroups;
+    const size_t m = (size_t)instance->nsizes + 1;
     struct cv_simplex *simplex = &master->simplex;
 
     *master = (struct cv_master){ .instance = instance, .nrows = (uint32_t)m };
@@ -39,8 +39,7 @@ bool cv_master_init(struct cv_master *master, const struct cv_instance *instance
     simplex->value = master->rhs + m;
     master->dual = master->rhs + 2 * m;
     simplex->column = master->rhs + 3 * m;
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        master->rhs[instance->nsizes + g] = instance->groups[g].nbins;
+    master->rhs[instance->nsizes] = instance->nbins;
     for (size_t r = 0; r < m; r++)
         simplex->limit[r] = INFINITY;
     for (uint32_t i = 0; i < instance->nsegments; i++)
@@ -52,38 +51,34 @@ bool cv_master_init(struct cv_master *master, const struct cv_instance *instance
 void cv_master_done(struct cv_master *master)
 {
     free(master->count);
-    free(master->group);
     free(master->values);
     free(master->simplex.state);
     free(master->simplex.limit);
     *master = (struct cv_master){ .instance = NULL };
 }
 
-void cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count)
+void cv_master_add(struct cv_master *master, const uint32_t *count)
 {
     const size_t width = master->instance->nsizes;
 
     for (uint32_t p = 0; p < master->npatterns; p++)
-        if (master->group[p] == group &&
-            memcmp(cv_master_pattern(master, p), count, width * sizeof *count) == 0)
+        if (memcmp(cv_master_pattern(master, p), count, width * sizeof *count) == 0)
             return;
-    cv_master_append(master, group, count);
+    cv_master_append(master, count);
 }
 
-void cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *count)
+void cv_master_append(struct cv_master *master, const uint32_t *count)
 {
     const size_t width = master->instance->nsizes;
     const uint32_t n = master->npatterns;
 
     master->failed = master->failed ||
                      !CV_ROOM(master->count, &master->count_capacity, (n + 1) * width) ||
-                     !CV_ROOM(master->group, &master->group_capacity, n + 1) ||
                      !CV_ROOM(master->values, &master->values_capacity, n + 1) ||
                      !grow_columns(master, master->nfixed + (size_t)n + 1);
     if (master->failed)
         return;
     memcpy(master->count + n * width, count, width * sizeof *count);
-    master->group[n] = group;
     master->npatterns++;
     *cv_master_limit(master, n) = INFINITY;
     master->simplex.state[master->nfixed + n] = CV_AT_LOWER;
@@ -129,7 +124,7 @@ static void add_column(const struct cv_master *master, uint32_t j, double factor
     count = cv_master_pattern(master, j - master->nfixed);
     for (uint32_t s = 0; s < width; s++)
         out[s] -= factor * count[s];
-    out[width + master->group[j - master->nfixed]] += factor;
+    out[width] += factor;
 }
 
 static double reduced_profit(const struct cv_master *master, uint32_t j)
@@ -144,7 +139,7 @@ static double reduced_profit(const struct cv_master *master, uint32_t j)
         return column_profit(master, j) -
                master->dual[master->instance->segments[j - master->nrows].size];
     count = cv_master_pattern(master, j - master->nfixed);
-    profit = -master->dual[width + master->group[j - master->nfixed]];
+    profit = -master->dual[width];
     for (uint32_t s = 0; s < width; s++)
         profit += master->dual[s] * count[s];
     return profit;
@@ -323,7 +318,7 @@ void cv_master_values(struct cv_master *master)
  * over the patterns known so far are the worth of an item in a bin; the pattern of most worth
  * is a single knapsack. With any worths u >= 0,
  *
- *     sum_i count_i max(0, profit_i - u_i) + sum_g bins_g max_{patterns of g} u a
+ *     sum_i count_i max(0, profit_i - u_i) + bins max_{patterns} u a
  *
  * is an upper bound, far better than the surrogate one when bins hold few items. */
 
@@ -334,7 +329,6 @@ bool cv_generator_init(struct cv_generator *generator, const struct cv_instance 
         (struct cv_generator){ .instance = instance, .single = single, .work = work };
     cv_random_at(&generator->random, 1, instance->nsizes, instance->nbins, 0);
     return CV_NEW(instance->arena, generator->count, instance->nsizes) &&
-           CV_NEW(instance->arena, generator->upper, instance->ngroups) &&
            CV_NEW(instance->arena, generator->open, instance->nbins) &&
            cv_fill_init(&generator->trial, instance) &&
            cv_master_init(&generator->master, instance);
@@ -364,14 +358,14 @@ void cv_generator_complete(struct cv_generator *generator, cv_wide rest)
     }
 }
 
-/* Look for a pattern worth more than the dual of its group, and add it. */
-static void price_group(struct cv_generator *generator, uint32_t group, double tolerance)
+/* Look for a pattern worth more than the dual of a bin, and add it. */
+static void price(struct cv_generator *generator, double tolerance)
 {
     const struct cv_instance *instance = generator->instance;
     const double *dual = generator->master.dual;
     struct cv_single *single = generator->single;
     struct cv_single_result result;
-    cv_wide rest = instance->groups[group].capacity;
+    cv_wide rest = instance->capacity;
 
     single->nitems = 0;
     for (uint32_t s = 0; s < instance->nsizes; s++)
@@ -381,11 +375,11 @@ static void price_group(struct cv_generator *generator, uint32_t group, double t
                                          cv_generator_left(generator, s), s };
     cv_single_sort(single);
     single->capacity = rest;
-    single->floor = fmax(dual[instance->nsizes + group], 0);
+    single->floor = fmax(dual[instance->nsizes], 0);
     single->tolerance = tolerance;
     single->max = generator->price;
     result = cv_single_solve(single, generator->work);
-    generator->upper[group] = result.upper;
+    generator->upper = result.upper;
     if (result.value < 0)
         return;
     memset(generator->count, 0, instance->nsizes * sizeof *generator->count);
@@ -394,7 +388,7 @@ static void price_group(struct cv_generator *generator, uint32_t group, double t
         rest -= single->items[i].weight * single->best[i];
     }
     cv_generator_complete(generator, rest);
-    cv_master_add(&generator->master, group, generator->count);
+    cv_master_add(&generator->master, generator->count);
 }
 
 double cv_generator_bound(const struct cv_generator *generator)
@@ -411,8 +405,7 @@ double cv_generator_bound(const struct cv_generator *generator)
     }
     for (uint32_t s = 0; s < instance->nsizes; s++)
         bound += fmax(master->dual[s], 0) * master->rhs[s];
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        bound += generator->upper[g] * master->rhs[instance->nsizes + g];
+    bound += generator->upper * master->rhs[instance->nsizes];
     return bound * master->scale;
 }
 
@@ -420,7 +413,6 @@ void cv_generate(struct cv_generator *generator, unsigned rounds, double best,
                  double *bound)
 {
     struct cv_master *master = &generator->master;
-    const uint32_t nsizes = generator->instance->nsizes;
 
     for (unsigned round = 0; round < rounds && generator->work->left > 0; round++) {
         const uint32_t known = master->npatterns;
@@ -433,9 +425,8 @@ void cv_generate(struct cv_generator *generator, unsigned rounds, double best,
         tolerance =
             1e-3 * (*bound / master->scale - min) / (generator->instance->nbins + 1.0);
         tolerance = fmax(tolerance, 1e-10);
-        for (uint32_t g = 0; g < generator->instance->ngroups; g++)
-            if (master->rhs[nsizes + g] > 0)
-                price_group(generator, g, tolerance);
+        if (master->rhs[generator->instance->nsizes] > 0)
+            price(generator, tolerance);
         generator->priced = true;
         *bound = fmin(*bound, cv_instance_round(generator->instance,
                                                 cv_generator_bound(generator)));

@@ -152,8 +152,7 @@ static bool find_order(struct cv_stream_field *field,
         const uint32_t own = order[i], before = order[i > 0 ? i - 1 : n - 1];
         const double margin = cv_ring_margin(&field->ring, cluster->members[own]);
 
-        delays[i] =
-            cv_stream_delay(CV_DELAY_DERIVED, margin, &times[before], &times[own]);
+        delays[i] = cv_stream_delay(margin, &times[before], &times[own]);
     }
     *out_order = order;
     *out_delays = delays;

@@ -37,9 +37,8 @@ static uint32_t sift(const struct cv_stream_field *field, uint32_t *out,
     uint32_t n = 0;
 
     for (uint32_t w = 0; w < field->ring.n; w++) {
-        const double alone =
-            cv_stream_delay(CV_DELAY_DERIVED, cv_ring_margin(&field->ring, w),
-                            &field->times[w], &field->times[w]);
+        const double alone = cv_stream_delay(cv_ring_margin(&field->ring, w),
+                                             &field->times[w], &field->times[w]);
 
         reason[w] = !(field->profit[w] > 0)     ? CV_NO_GAIN
                     : alone > field->ring.tau_s ? CV_TOO_LONG
@@ -70,7 +69,7 @@ static enum cleave_status pack_ring(struct cv_stream_field *field,
         times[i] = field->times[workers[i]];
         margin[i] = cv_ring_margin(&field->ring, workers[i]);
     }
-    cv_ring_tight_delays(&some, times, CV_DELAY_DERIVED, tight);
+    cv_ring_tight_delays(&some, times, tight);
     for (uint32_t i = 0; i < n; i++)
         weight[workers[i]] = tight[i];
     return cv_stream_pack(field, &pack, set, out_bound, err);
