@@ -111,7 +111,7 @@ YAML
         compare load -p $LAB -l 500 --policies umr --sweep workers=9:10:1
     refuses "--sweep: with --lifespan there is no load" \
         compare load -p $LAB --lifespan 5 --sweep load=1:2:1
-    refuses "--sweep: error and --noise cannot both say how costs vary" \
+    refuses "--sweep: error and --noise cannot both set how costs vary" \
         compare load -p $LAB -l 5 --noise gamma:0.1 --sweep error=0:1:0.5
     cleave 0 compare load -p $LAB -l 500 --policies umr -o -
     has "</html>"

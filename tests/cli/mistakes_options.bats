@@ -52,7 +52,7 @@ answered() {
 
 @test "what happens with failures" {
     answered "--halt now,fail=1" --stop-on-error -e
-    answered "--journal FILE, and --resume to go on" --continue --checkpoint
+    answered "--journal FILE, and --resume to continue" --continue --checkpoint
 }
 
 @test "every option of GNU parallel and xargs is known or answered" {

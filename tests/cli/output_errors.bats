@@ -61,7 +61,7 @@ load helper
     umount small
     [ "$status" -eq 1 ]
     [ "${lines[0]}" = "cleave: cannot write to small/rows.csv: No space left on device" ]
-    [[ ${lines[1]} == "cleave: 'small/rows.csv' was not made; what there is of it: small/.rows.csv.part-"* ]]
+    [[ ${lines[1]} == "cleave: 'small/rows.csv' was not made; the incomplete file is: small/.rows.csv.part-"* ]]
 }
 
 @test "a folder that is removed while commands run: what goes there is told, the rest is done" {

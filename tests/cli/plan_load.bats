@@ -271,7 +271,7 @@ a smaller load, or a worker or link that is faster" \
     cleave 0 plan load -p $LAB -l 2GB --json
     valid_json
     [ "$(number load)" = 2e9 ] || [ "$(number load)" = 2000000000 ]
-    [ "$stderr" = "cleave: --load is in bytes, and no worker of $LAB computes more than 16 of them a second: what has no unit there is units a second. If a unit is a megabyte, say so there, as in 'speed: 16MB/s', or give the load in units" ]
+    [ "$stderr" = "cleave: --load is in bytes, and no worker of $LAB computes more than 16 a second; speeds without a unit are units a second. If a unit is a megabyte, write 'speed: 16MB/s' there, or give the load in units" ]
     cleave 0 simulate load -p $LAB -l 2GB --policy guided
     [[ "$stderr" == *"--load is in bytes"* ]]
     # Units of any kind, and rates that may well be bytes, are not.

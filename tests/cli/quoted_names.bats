@@ -77,7 +77,7 @@ tells() {
     "$CLEAVE" run -q -i "$NAME" -j 1 --block 2 -o "o$NAME" -- sh -c 'read -r x; echo "$x"; [ "$x" = 2 ]' 2>err || true
     [ "$(wc -l <err)" -eq 3 ]
     run ! grep -q '[^ -~]' err
-    grep -qF "cleave: 'o$SHOWN' was not made; what there is of it: .o$SHOWN.part-" err
+    grep -qF "cleave: 'o$SHOWN' was not made; the incomplete file is: .o$SHOWN.part-" err
 }
 
 @test "the job log has nine columns and a line for each end, whatever the names" {

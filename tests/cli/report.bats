@@ -242,9 +242,9 @@ END
 {"event":"done","worker":"a","chunk":0,"units":3,"start":1,"end":4}
 TRACE
     cleave 0 report old.jsonl -o page.html
-    page_has "The trace does not say which command made it."
+    page_has "The trace does not name its command."
     page_has "not in the trace"
-    page_has "it computed no chunk; the trace does not say why"
+    page_has "it computed no chunk; the trace gives no reason"
     page_has '"bound":null'
 }
 
@@ -299,7 +299,7 @@ TRACE
         --trace run.jsonl
     cleave 0 report run.jsonl -o page.html
     [ "$(wc -c <page.html)" -lt 10000000 ]
-    page_has "are put together with their neighbours"
+    page_has "are merged with their neighbours"
     page_lacks '"block":0'
     cleave 0 plan reduce -N 6000 -d 1 -c 1 --no-tree --trace run.jsonl
     cleave 0 report run.jsonl -o page.html --force

@@ -319,7 +319,7 @@ workers:
 END
     cleave 0 plan load -p "$pair" -l 100 --policy rounds --no-gantt
     has "makespan  100.49 s"
-    refuses "worker 'a' is away for good while it is sent or computes a chunk: expected a policy \
-that knows until when it is there, as umr-plus" \
+    refuses "worker 'a' is absent for good while it is sent or computes a chunk: expected a policy \
+that knows its last moment, such as umr-plus" \
         plan load -p "$pair" -l 100 --policy self
 }

@@ -99,7 +99,7 @@ without() {
     rm -f go
     (cat a; until [ -e stop ]; do sleep 0.05; done) |
         (timeout $LONG "$CLEAVE" run -j 1 --block 4k -- sh -c 'cat; kill -TERM $PPID' >out 2>err || true; touch stop)
-    grep -q '^cleave: left undone: [0-9]* bytes (standard input: [0-9]* to [0-9]*), and what was not read of the input$' err
+    grep -q '^cleave: left undone: [0-9]* bytes (standard input: [0-9]* to [0-9]*), and the input that was not read$' err
 }
 
 @test "a stopped run leaves chunks that are done if their output was not written" {

@@ -301,7 +301,7 @@ guarded() {
     seq 2000 >many
     (ulimit -n 20 && job 0 -j 8 --block 100 -i many -- cat)
     cmp many out
-    says "too few open files for 8 workers (ulimit -n says how many): commands wait until others have ended"
+    says "too few open files for 8 workers (see: ulimit -n): commands wait until others have ended"
     [ "$(wc -l <err)" -eq 1 ]
     (ulimit -n 24 && job 0 -j 30 -- 'echo {}' ::: $(seq 100))
     seq 100 | cmp - out
@@ -310,7 +310,7 @@ guarded() {
     [ "$(tail -n +2 l | cut -f 7 | sort -u)" = 0 ]
     # Not even for one.
     (ulimit -n 10 && job 1 -j 2 --block 100 -i many -- cat)
-    says "Too many open files (ulimit -n says how many)"
+    says "Too many open files (see: ulimit -n)"
 }
 
 @test "too many processes: commands wait for others" {
@@ -322,7 +322,7 @@ guarded() {
     prlimit --nproc=4 setpriv --reuid 42473 --clear-groups timeout $LONG "$CLEAVE" run -q -j 8 --block 100 \
         -- cat <many >out 2>err 3>&-
     cmp many out
-    says "cannot run 'cat': too many processes (ulimit -u says how many): commands wait until others have ended"
+    says "cannot run 'cat': too many processes (see: ulimit -u): commands wait until others have ended"
     # On hosts, too.
     printf 'workers:\n  - {name: h, slots: 8, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
     prlimit --nproc=8 setpriv --reuid 42473 --clear-groups timeout $LONG "$CLEAVE" run -q --hosts h.yaml --block 100 \

@@ -184,7 +184,7 @@ blocks() {
     head -c 4000 "$P/seq.gz" >four.gz
     for in in "-i four.gz" ""; do
         fails_with 2 $in --split fixed:4 -- cat <four.gz
-        grep -q ': expected --decode gzip, or --decode none to cut the bytes as they are: they begin as gzip$' err
+        grep -q ': expected --decode gzip, or --decode none to cut the bytes without decoding: they begin like gzip$' err
         [ ! -s out ]
         job $in --split fixed:4 --decode none -- cat <four.gz
         cmp four.gz out
@@ -444,17 +444,17 @@ sent() {
     head -c -28 $P/seq.bgz >short.bgz
     job -i short.bgz -- cat
     cmp seq out
-    says "cleave: short.bgz: the empty block at the end of BGZF is missing: who wrote it may have been stopped before it was whole"
+    says "cleave: short.bgz: its BGZF EOF block is missing: the file may be truncated"
     "$CLEAVE" split -q -i seq -n 3 -o 'b-{}.bgz'
     cp b-001.bgz whole.bgz
     for name in b-*.bgz; do truncate -s -28 $name; done
     job -i whole.bgz -i b-001.bgz -i b-002.bgz -i b-003.bgz -- cat
-    says "cleave: b-001.bgz: the empty block at the end of BGZF is missing (and of 2 others): who wrote it may have been stopped before it was whole"
+    says "cleave: b-001.bgz: its BGZF EOF block is missing (and of 2 others): the file may be truncated"
     job -i whole.bgz -i $P/seq.bgz -i seq -- cat
     [ ! -s err ]
     "$CLEAVE" split -q -i short.bgz -n 2 -o 'again-{}' 2>err
     cat again-* | cmp - seq
-    says "cleave: short.bgz: the empty block at the end of BGZF is missing: who wrote it may have been stopped before it was whole"
+    says "cleave: short.bgz: its BGZF EOF block is missing: the file may be truncated"
 }
 
 @test "a large input of one block is said to be one, and one of two is not" {

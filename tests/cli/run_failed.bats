@@ -90,7 +90,7 @@ prepare() {
     prepare
     touch file
     cleave 2 run -q -i y --failed file -- touch ran
-    [ "$stderr" = "cleave: --failed: expected a folder, got 'file', which is none" ]
+    [ "$stderr" = "cleave: --failed: expected a directory, got 'file'" ]
     cleave 2 run -q -i y --failed no/such -- touch ran
     [ "$stderr" = "cleave: --failed: cannot make the folder 'no/such': No such file or directory" ]
     cleave 2 run -q -i y --failed file/such -- touch ran

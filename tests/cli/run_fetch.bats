@@ -67,7 +67,7 @@ says() {
     grep -q "^cleave: seq: fetched from byte [0-9]*: expected [0-9]* bytes, got [0-9]*: is --size right?$" err
     gzip -c seq >seq.gz
     fails_with 2 -i seq.gz --fetch "$CUT" --size "$SIZE" -- cat
-    says "cleave: seq.gz: expected text records, got gzip, of which ranges cannot be decoded: fetch all of it, as 'curl -sf URL | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: seq.gz: expected text records, got gzip, whose ranges cannot be decoded: fetch all of it, as 'curl -sf URL | cleave run ...', or set --decode none to cut the bytes without decoding"
     job -i seq.gz --fetch "$CUT" --size "$SIZE" --decode none --split fixed:1 -- cat
     cmp seq.gz out
 }
@@ -77,7 +77,7 @@ says() {
     fails_with 2 -i seq --fetch "$CUT" --size 'echo much' -- cat
     says "cleave: seq: expected its size from the command of --size, as a number or a line Content-Length: N, got 'much'"
     fails_with 2 -i seq --fetch "$CUT" --size 'exit 4' -- cat
-    says "cleave: seq: its size cannot be told: the command of --size ended with status 4"
+    says "cleave: seq: its size is unknown: the command of --size ended with status 4"
     refuses "--size: expected a number of bytes or a command that writes it, got '5k'" \
         run -i seq --fetch "$CUT" --size 5k -- cat
 }
@@ -91,7 +91,7 @@ says() {
     refuses "--size: expected --fetch as well" run -i seq --size 9 -- cat
     refuses "--size: expected a command that writes the size of each of several inputs, as 'curl -sI {}', got '9'" \
         run -i seq -i seq --fetch "$CUT" --size 9 -- cat
-    refuses "--fetch: expected neither --pairs nor --decode: what is fetched is not decoded, and has no mates" \
+    refuses "--fetch: expected neither --pairs nor --decode: fetched input is not decoded and has no mates" \
         run -i seq --fetch "$CUT" --size 9 --decode gzip -- cat
 }
 

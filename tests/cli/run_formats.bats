@@ -80,7 +80,7 @@ array() {
     cmp expected out
     printf '[1]\n[2]\n' >in
     fails_with 2 -i in --split json --block 1 -- cat
-    says "cleave: in: byte 4: expected the end of the input behind its array (json:values: arrays are values), got '['"
+    says "cleave: in: byte 4: expected the end of the input after its array (json:values: arrays are values), got '['"
     job -i in --split json:values --block 1 -- cat
     cmp in out
     # Several files are values of their own; one that is cut short is an error.

@@ -144,12 +144,12 @@ END
         -i in.csv --header-out 0 -- cat
     told "every output begins with '@HD': if that is a header, --header-out '@' writes it once" \
         -i in.csv --split lines -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
-    told "behind the header that is written once, outputs go on with lines that begin with @, too: --header-out '@' takes all of them" \
+    told "after the header that is written once, outputs have more lines that begin with @: --header-out '@' removes all of them" \
         -i in.csv --split lines --header-out -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
     # Nothing is said where there is nothing to say.
     silent() {
         "$CLEAVE" run -j 2 --block 1 "$@" >out 2>err
-        run ! grep -qE 'every output|behind the header' err
+        run ! grep -qE 'every output|after the header' err
     }
     silent -i in.csv --header --header-out 0 -- wc -l
     silent -i in.csv --split csv --header -- sed 1d

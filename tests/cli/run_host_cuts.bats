@@ -60,7 +60,7 @@ cuts() {
     prepare
     cuts from
     # Where READY ends it has been there, and is gone before anybody has begun: the other one is waited for.
-    # Two heads, three numbers and two texts have come by then.
+    # Two heads, three numbers and two texts have arrived by then.
     version=$("$CLEAVE" version | sed -n '1s/^cleave //p')
     host=$(uname -n)
     ready=$((2 * 48 + 3 * 8 + ${#version} + ${#host}))

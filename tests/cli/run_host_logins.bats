@@ -128,7 +128,7 @@ leads() {
     by talks:1,plain:1 --remote "$CLEAVE"
     says "talks: left out: expected a frame of cleave, got 'There are news."
     fails_with 3 -i in --ssh "$T/ssh" --hosts waits:1 --connect-timeout 1 --remote "$CLEAVE" -- cat
-    says "; what it said is 'Which terminal is this?\\x0a'"
+    says "; its message is 'Which terminal is this?\\x0a'"
 }
 
 @test "who joins by ssh does not mind what login scripts print either" {
@@ -155,7 +155,7 @@ leads() {
 @test "where no copy of cleave can be put, it is said where it was to go and what to type" {
     prepare
     by readonly:1,plain:1 --push
-    says "readonly: left out: cannot take a copy of cleave there, into ~/.cache/cleave: the command that does it failed; --remote FILE names one that is there"
+    says "readonly: left out: cannot put a copy of cleave there, into ~/.cache/cleave: the command that does it failed; --remote FILE names an installed one"
 }
 
 @test "many hosts that are not there are counted, not named" {
@@ -214,7 +214,7 @@ what now? a command says this' ]
 @test "a login script that ends, or reads what is not for it, is named as what it may be" {
     prepare
     fails_with 3 -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts ends:1 -- cat
-    says "ends: left out: the connection was closed; '$T/ssh' exited with status 1; nothing was said: does a login script there end it?"
+    says "ends: left out: the connection was closed; '$T/ssh' exited with status 1; no message came: does a login script there end it?"
     # A frame need not hold the end of a line: one that says which command does.
     fails_with 3 -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts reads:1 -- sh -c '
         tr 0-9 a-j'
@@ -225,11 +225,11 @@ what now? a command says this' ]
     prepare
     by 'gone[1-20]:1,changed:1,plain:1' --remote "$CLEAVE"
     says 'changed: left out: the connection was closed'
-    says 'its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in between; if you know that it was, this forgets the old one: ssh-keygen -f "/home/me/.ssh/known_hosts" -R "changed"'
+    says 'its HOST KEY HAS CHANGED: it was installed again, or the connection is intercepted; if you know that it was, this forgets the old one: ssh-keygen -f "/home/me/.ssh/known_hosts" -R "changed"'
     says "15 more hosts are left out"
     [ "$(wc -l <err)" -eq 7 ]
     by trusts:1 --remote "$CLEAVE"
-    [ "$(cat err)" = "cleave: trusts: its HOST KEY HAS CHANGED, and ssh went on as it is told to: somebody may stand in between" ]
+    [ "$(cat err)" = "cleave: trusts: its HOST KEY HAS CHANGED, and ssh continued as configured: another machine may intercept the connection" ]
 }
 
 # Some fifty chunks; who does the first one says more than two pipes hold.

@@ -151,7 +151,7 @@ reached() {
 --hosts me@a,a|hosts: host 'a' is named twice and reached in different ways
 -S a:22|--sshlogin: expected N/host for slots, 'ssh -p PORT host' for a port, and no password, got 'a:22'
 -S ..|--sshlogin: expected a host; files are named by --hosts-file, such as ~/.parallel/sshloginfile, got '..'
---hosts a -j +1|--workers: beside hosts expected the slots of each, 1 to 4096, or 100%, got '+1'
+--hosts a -j +1|--workers: with hosts, expected the slots of each, 1 to 4096, or 100%, got '+1'
 END
     echo 'a b' >list
     fails_with 2 -i in --hosts-file list -- cat
@@ -241,7 +241,7 @@ tells() {
     mv list.new list
     wait $job_pid
     cmp expected out
-    grep -q 'a: is to leave, and has 60 s to end what it has' err
+    grep -q 'a: has to leave, and has 60 s to finish its chunks' err
     grep -q 'a: has left' err
     # What it had counts as done, and nothing was done twice.
     cut -f 2 log | grep -qx a
@@ -265,7 +265,7 @@ tells() {
         kill -HUP "$pid"
         wait $job_pid
         cmp expected out
-        grep -q 'a: lost, its chunks go elsewhere: it was to leave, and its notice is over' err
+        grep -q 'a: lost, its chunks go elsewhere: it had to leave, and its notice has ended' err
     done
 }
 
@@ -342,10 +342,10 @@ tells() {
     prepare
     echo precious >s
     fails_with 2 -i in --join-socket s -- cat
-    says "s: is there already, and is no socket"
+    says "s: exists and is not a socket"
     [ "$(cat s)" = precious ]
     fails_with 2 -i in --join-socket other --policy umr -- cat
-    says "nobody can join a run of policy 'umr': expected learn or self"
+    says "no host can join a run of policy 'umr': expected learn or self"
     fails_with 2 -i in --join-socket "$(printf '%0200d' 0)" -- cat
     says "expected the name of a socket, of at most 107 bytes"
     rm s
@@ -448,7 +448,7 @@ pushed() {
     prepare
     elsewhere s390x
     fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat
-    says "its processor is s390x, and --push has no copy for that: put one beside this program as cleave-s390x, or name it with --push-from FILE; 'make release' makes them"
+    says "--push has no copy for its processor, s390x: put one next to this program as cleave-s390x, or name it with --push-from FILE; 'make release' makes the copies"
     [ ! -e home/.cache ]
     ln "$(readlink -f "$CLEAVE")" bin/cleave || cp "$CLEAVE" bin/cleave
     { printf '\177ELF\002\002\001'; head -c 9 /dev/zero; printf '\000\002\000\026'; seq 1000; } >bin/cleave-s390x
@@ -457,7 +457,7 @@ pushed() {
     pushed bin/cleave-s390x
     elsewhere pdp11
     fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat
-    says "its processor is none that --push knows (uname -m): install cleave there, and leave --push out"
+    says "--push does not know its processor (uname -m): install cleave there, and omit --push"
 }
 
 @test "--push-from takes programs of one processor each, and nothing else" {

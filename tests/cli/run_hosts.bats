@@ -360,7 +360,7 @@ END
     hosts 'name: a, slots: 1, command: ./fragile' >h.yaml
     fails_with 1 -i in --hosts h.yaml --block 100000 --journal j -- tr 0-9 a-j
     says "a: lost"
-    says "all hosts are gone; the last one: a:"
+    says "all hosts are lost; the last one: a:"
     hosts 'name: a, slots: 1' >h.yaml
     job -i in --hosts h.yaml --block 100000 --journal j --resume --joblog log -- tr 0-9 a-j
     cmp expected out
@@ -594,7 +594,7 @@ END
     says "the command was lost 3 times with the only host"
     hosts 'name: bad, slots: 1' >h.yaml
     fails_with 1 -i in --hosts h.yaml --block 100k -- sh -c 'kill -9 $PPID'
-    says "all hosts are gone; the last one: bad:"
+    says "all hosts are lost; the last one: bad:"
 }
 
 @test "the only host is lost and comes back, whatever the port and the policy" {

@@ -87,7 +87,7 @@ leaves() {
     job -i in --hosts h.yaml --grace 0.2 --block 2000 -- "$T/work"
     cmp expected out
     grep -q 'a: was told to end (SIGTERM): it gets nothing new, and leaves within 0.2 s (--grace)' err
-    grep -q 'a: lost, its chunks go elsewhere: it was to leave, and its notice is over' err
+    grep -q 'a: lost, its chunks go elsewhere: it had to leave, and its notice has ended' err
     prepare 'kill -TERM $PPID; while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done; kill -TERM $PPID; exec sleep 1000'
     job -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
     cmp expected out
@@ -104,7 +104,7 @@ leaves() {
     prepare 'kill -TERM $PPID'
     sed -i '/name: b/d' h.yaml
     fails_with 1 -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
-    grep -q 'cleave: all hosts are gone; the last one: a: it was told to end (SIGTERM)' err
+    grep -q 'cleave: all hosts are lost; the last one: a: it was told to end (SIGTERM)' err
 }
 
 @test "a machine that has joined leaves in order when its process is told to end" {

@@ -195,11 +195,11 @@ b' --block 1 -- wc -l
     seq 1 1000 >in
     printf 'LZIP\001' >in.lz
     fails_with 2 -i in -i in.lz -- wc -l
-    says "cleave: in.lz: expected text records, got lzip: type 'lzip -dc in.lz | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: in.lz: expected text records, got lzip: type 'lzip -dc in.lz | cleave run ...', or say --decode none to cut the bytes without decoding"
     [ ! -s out ]
     cp in.lz 'a name'
     fails_with 2 -i 'a name' -- wc -l
-    says "cleave: a name: expected text records, got lzip: type 'lzip -dc FILE | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: a name: expected text records, got lzip: type 'lzip -dc FILE | cleave run ...', or say --decode none to cut the bytes without decoding"
     tar cf in.tar in
     for how in lines nul csv jsonl fasta paragraph 'regex:x'; do
         fails_with 2 -i in.tar --split $how -- wc -l
@@ -226,7 +226,7 @@ b' --block 1 -- wc -l
     prepare
     printf 'LZIP\001' >in.lz
     fails_with 2 -- wc -l <in.lz
-    says "cleave: standard input: expected text records, got lzip: put 'lzip -dc |' before cleave run, or say --decode none to cut the bytes as they are"
+    says "cleave: standard input: expected text records, got lzip: put 'lzip -dc |' before cleave run, or say --decode none to cut the bytes without decoding"
     fails_with 2 -- wc -l < <(printf 'L'; sleep 0.1; printf 'ZIP'; sleep 0.1; printf '\001\n')
     grep -q 'got lzip' err
     seq 1 1000 | gzip >in.gz
@@ -264,7 +264,7 @@ b' --block 1 -- wc -l
     "$CLEAVE" run -j 2 -i returns -- cat 2>err >out
     grep -qFx "cleave: returns: $line text whose lines end in CR: put \"tr '\\r' '\\n'\" before it" err
     "$CLEAVE" run -j 2 -i long -- cat 2>err >out
-    grep -qFx "cleave: long: $line one line: --split says where else records end" err
+    grep -qFx "cleave: long: $line one line: --split sets other ends of records" err
     # Not where nobody asks, where it was said how to cut, for one worker, or where lines follow.
     local how
     for how in '-j 2 -q' '-j 2 --split lines' '-j 2 --split json' '-j 1'; do

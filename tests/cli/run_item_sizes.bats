@@ -105,7 +105,7 @@ begun() {
     files
     refuses "--weight: item 2: expected an amount such as 2000, 10k or 3GB, got 'b'" \
         run --weight 1 -- echo ::: 1 b
-    refuses "--weight: item 1 has no column 2; --colsep says where columns end" \
+    refuses "--weight: item 1 has no column 2; --colsep sets the separator" \
         run --weight 2 -- echo ::: 1 b
     refuses "--weight: expected a number for each of 2 items from 'head -n 1', got fewer" \
         run --weight 'head -n 1' -- echo ::: 1 2
@@ -114,8 +114,8 @@ begun() {
     printf 'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n1\t:\t1\t2\t0\t0\t0\t0\tls\n' >log
     refuses "--costs: 'log' has none of these commands" run --costs log -- echo ::: 1 2
     refuses "policy 'umr' is for a load, not for items" run --policy umr -- echo ::: 1 2
-    refuses "--policy items: items are not all files, so nobody knows what they take: say --weight or --costs" \
+    refuses "--policy items: not all items are files, so their costs are unknown: give --weight or --costs" \
         run --policy items -- echo ::: 1 2
-    refuses "--weight is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" \
+    refuses "--weight is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" \
         run --weight 1 -i f1 -- cat
 }

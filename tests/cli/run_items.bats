@@ -100,7 +100,7 @@ run_alone() {
     exec 8<>list
     printf '%s\n' 1 2 3 4 >&8
     run -1 timeout $LONG "$CLEAVE" run -j 1 --halt now,fail=1 -a list 'test {} -lt 2' 3>&- 8>&-
-    [[ "$output" == *"left undone: 2 items (3 to 4), and what was not read of the input"* ]]
+    [[ "$output" == *"left undone: 2 items (3 to 4), and the input that was not read"* ]]
     exec 8>&-
     # Nothing at all came.
     run -0 --separate-stderr timeout $LONG "$CLEAVE" run --summary -a - echo </dev/null 3>&-
@@ -501,8 +501,8 @@ same_rows() {
     run -1 timeout $LONG "$CLEAVE" run -q --many -j 1 --policy self --param chunk=10 -a numbers false
     [[ $output == *"items 11 to 20 (false $(seq -s ' ' 11 20)): the command exited"* ]]
     refuses "expected --many or one of -n, -L, -m and -X, got both" run --many -n 2 -- echo ::: a
-    refuses "with --many items have no command of their own: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
-    refuses "--many is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
+    refuses "with --many items share commands: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
+    refuses "--many is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
 }
 
 @test "many short commands that could take several items: a hint at --many, which can be pasted" {
@@ -752,9 +752,9 @@ END
     prepare
     for word in {slot} {name} x/{far}.txt '{far:%03d}' '{#:03d}'; do
         shown=$(grep -o '{.*}' <<<"$word")
-        refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
+        refuses "'$shown' is not a placeholder: columns have names with --header :, --plus adds more; --literal passes braces on" \
             run echo "$word" ::: a
-        refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
+        refuses "'$shown' is not a placeholder: columns have names with --header :, --plus adds more; --literal passes braces on" \
             run "echo $word | cat" ::: a
         [ "$(echo a | "$CLEAVE" run -q --literal -a - echo "$word")" = "$word a" ]
     done
@@ -801,7 +801,7 @@ END
 @test "what makes no sense is refused with what to type" {
     prepare
     refuses "expected items or an input, got both: --each makes items of the records of the input" run -i /dev/null -- cat ::: a
-    refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
+    refuses "':::+' links its items to those of the list before it; no list precedes it" run -- cat :::+ a
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: '{x} \$_=uc': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run --rpl '{x} $_=uc' -- echo {x} ::: a
     refuses "{= =}: '{= \$_++ =}': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run -- echo '{= $_++ =}' ::: 1
@@ -814,7 +814,7 @@ END
     local long=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
     cleave 2 run -q --rpl '{x} s/^(a|aa)+$//' -- echo {x} ::: "$long"
     [[ $stderr == "cleave: --rpl: '{x} s/^(a|aa)+\$//' failed on the item '$long': match limit exceeded"* ]]
-    refuses "--tag is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
+    refuses "--tag is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
     cleave 2 run -- echo :::: no-such-file
     [[ $stderr == "cleave: no-such-file: cannot read: "* ]]
     # Nothing to do is no failure.

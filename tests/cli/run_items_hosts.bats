@@ -124,7 +124,7 @@ prepare() {
     [ "$(cat out)" = good ]
     says "item 1 (cat none): the command did not start: cannot send 'none': No such file or directory"
     says "item 3 (cat ../m/good): the command did not start: cannot send '../m/good': '..' leads out of the folder there"
-    says "item 4 (cat folder): the command did not start: cannot send 'folder': it is no regular file"
+    says "item 4 (cat folder): the command did not start: cannot send 'folder': it is not a regular file"
     [ ! -e ../a/good.part ] && [ ! -e ../m.none ]
     fails_with 1 --hosts h.yaml --return {}.out 'echo {} >{}; [ {} = a ] || mv {} {}.out' ::: a b
     says "item 1 (echo a >a; [ a = a ] || mv a a.out): the command did its work, but it left no 'a.out'"
@@ -135,7 +135,7 @@ prepare() {
     says "cannot send 'nothing': No such file or directory"
     refuses "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with other machines: here, commands see all files" run --transfer cat ::: good
     refuses "commands on hosts cannot write to the output themselves: expected no --ungroup; --line-buffer writes each line as it comes" run --hosts h.yaml --ungroup cat ::: good
-    refuses "--return is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --return x cat
+    refuses "--return is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --return x cat
 }
 
 @test "a file that a host sees does not travel" {

@@ -170,7 +170,7 @@ END
     fails_with 2 -i in --pairs expected --hosts h.yaml -- cat
     says "which it cannot with --pairs"
     fails_with 2 -i in --hosts h.yaml -- sh -c 'echo $CLEAVE_RECORD'
-    says "which it cannot with a command that asks for its chunk"
+    says "which it cannot with a command that reads its chunk number"
     fails_with 2 -i in --framed -- cat
     says "--framed: pieces come on standard input and answers go to standard output"
     fails_with 2 -i in --hosts h.yaml --as nobody -- cat
@@ -238,7 +238,7 @@ END
         run ! cmp -s alone by-option
     done
     fails_with 2 -i in --hosts led.yaml --via w:f -- cat
-    says "--via: 'f' is behind 'l' and behind 'w': expected one of them"
+    says "--via: 'f' is led by 'l' and by 'w': expected one leader"
     fails_with 2 -i in --hosts h.yaml --via l:f:2 -- cat
     says "--via: expected names of workers"
     fails_with 2 -i in --hosts a:2,b:2 --via a:b:3 -- cat

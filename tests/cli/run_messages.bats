@@ -110,7 +110,7 @@ stop() {
     [ "$(cat err)" = "cleave: stopped by SIGINT: 1 chunk done, 147 B of 292 B. None of it is kept for another run; --journal FILE would have done so" ]
     stop TERM --journal j
     [ "$status" -eq 143 ]
-    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 B of 292 B. The journal holds them: the same command with --resume goes on from there" ]
+    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 B of 292 B. The journal holds them: the same command with --resume does the rest" ]
 }
 
 @test "a signal that whoever started the run ignores does not stop it" {

@@ -71,13 +71,13 @@ part() {
         [ "$(cat out)" = old ]
         [ "$(part | head -n 2 | xargs)" = "1 2" ]
         part | cmp -n "$(part | wc -c)" - in
-        [ "${stderr_lines[-1]}" = "cleave: 'out' is as it was; the new one is not whole: $(beside | sed 's|^./||')" ]
+        [ "${stderr_lines[-1]}" = "cleave: 'out' is unchanged; the incomplete new file is: $(beside | sed 's|^./||')" ]
         [ "$(stat -c %a "$(beside)")" = 600 ]
         rm "$(beside)"
     done
     cleave 1 run -q -i in -j 1 --block 1k -o new -- sh -c "$fussy"
     [ ! -e new ]
-    [ "${stderr_lines[-1]}" = "cleave: 'new' was not made; what there is of it: $(beside | sed 's|^./||')" ]
+    [ "${stderr_lines[-1]}" = "cleave: 'new' was not made; the incomplete file is: $(beside | sed 's|^./||')" ]
 }
 
 @test "a persistent command that ends badly after its last chunk: the result is whole" {
@@ -105,7 +105,7 @@ part() {
     [ "$(wc -l <log)" -eq 9 ]
     cp in other
     cleave 2 run -q -i in -j 2 --block 1k --journal j --resume --joblog other -o out -- sh -c "$fussy"
-    [ "$stderr" = "cleave: --joblog: 'other' is not a job log that --resume could go on with: its first line has no column 'Seq'" ]
+    [ "$stderr" = "cleave: --joblog: --resume cannot continue 'other': its first line has no column 'Seq'" ]
     cmp in other
     cleave 0 run -q -i in -j 1 --block 1k --joblog log -o out -- cat
     [ "$(wc -l <log)" -eq 5 ]
@@ -147,7 +147,7 @@ continue_log() { # TITLES ROW
 @test "--joblog --resume names the column that a log lacks" {
     prepare
     continue_log 'Seq	Host	JobRuntime	Exitval	Command' '1	old	0.5	0	in:0-1' 2
-    [ "$stderr" = "cleave: --joblog: 'log' is not a job log that --resume could go on with: its first line has no column 'Signal'" ]
+    [ "$stderr" = "cleave: --joblog: --resume cannot continue 'log': its first line has no column 'Signal'" ]
     [ "$(wc -l <log)" -eq 2 ]
 }
 
@@ -179,7 +179,7 @@ continue_log() { # TITLES ROW
     cleave 1 run -i in --json -o later -- sh -c 'mkdir -p later/full; cat'
     has '"exit_status": 1'
     [[ ${stderr_lines[0]} == "cleave: --output: cannot write 'later': "* ]]
-    [[ ${stderr_lines[1]} == "cleave: 'later' was not made; what there is of it: .later.part-"* ]]
+    [[ ${stderr_lines[1]} == "cleave: 'later' was not made; the incomplete file is: .later.part-"* ]]
     cmp in "$(beside)"
     # Where the folder has gone, nothing is said to be in it.
     mkdir gone
@@ -329,7 +329,7 @@ END
         [ "$(cat out)" = old ]
         part | cmp -n "$(part | wc -c)" - in
         [ "$(part | head -n 1)" = 1 ]
-        says "cleave: 'out' is as it was; the new one is not whole: $(beside | sed 's|^./||')"
+        says "cleave: 'out' is unchanged; the incomplete new file is: $(beside | sed 's|^./||')"
         rm "$(beside)"
     done
 }
@@ -342,8 +342,8 @@ END
     # Lines of any chunk, if the order does not matter.
     "$CLEAVE" run -q -i in -j 2 --block 1k --line-buffer -u -- cat 3>&- | sort -n | cmp - in
     for option in '--retries 2' --isolate; do
-        refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --retries and --isolate" run -i in --line-buffer $option -- cat
+        refuses "with --line-buffer lines of a chunk are written before it is done: expected no --retries and --isolate" run -i in --line-buffer $option -- cat
     done
-    refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --journal" run -i in --line-buffer --journal j -- cat
-    refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --reduce" run -i in --line-buffer --reduce cat -- cat
+    refuses "with --line-buffer lines of a chunk are written before it is done: expected no --journal" run -i in --line-buffer --journal j -- cat
+    refuses "with --line-buffer lines of a chunk are written before it is done: expected no --reduce" run -i in --line-buffer --reduce cat -- cat
 }

@@ -78,7 +78,7 @@ overwrite() {
         cleave 0 run -i in --journal j.db --resume -- "$@"
         [ "$output" = "$(sed 's/^/old /' in)" ]
         [ "${#stderr_lines[@]}" -eq 1 ]
-        [[ $stderr == "cleave: '"*"my-filter' was changed since the first run of this journal: what is finished keeps its output; --overwrite does all of it again" ]]
+        [[ $stderr == "cleave: '"*"my-filter' was changed since the first run of this journal: finished chunks keep their output; --overwrite does all of it again" ]]
     done
     # Items, and a file that no longer exists.
     rm j.db

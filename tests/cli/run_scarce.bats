@@ -39,7 +39,7 @@ may_be_another() {
 # guard either, which is said, too.
 waited() {
     [ "$(grep -c 'commands wait until others have ended$' err)" -eq 1 ] || { cat err; return 1; }
-    run ! grep -v -e 'commands wait until' -e 'commands will go on if this process is killed' err
+    run ! grep -v -e 'commands wait until' -e 'commands will continue if this process is killed' err
 }
 
 # Answers each frame with itself, and ends after so many.
@@ -100,7 +100,7 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
         processes $most -j 8 -i many -- cat
         cmp many out
         waited
-        grep -q "cannot run 'cat': too many processes (ulimit -u says how many)" err
+        grep -q "cannot run 'cat': too many processes (see: ulimit -u)" err
     done
     # What waited was sent when it was begun, and not each time that there was no room.
     mkdir -m 777 theirs
@@ -215,6 +215,6 @@ packed() {
     wait
     for how in --block=5k --persistent --reduce=cat --policy=learn; do
         [ ! -s ./$how/out ]
-        grep -q 'too many processes (ulimit -u says how many)$' ./$how/err
+        grep -q 'too many processes (see: ulimit -u)$' ./$how/err
     done
 }

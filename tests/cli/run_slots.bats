@@ -138,7 +138,7 @@ gpus() {
     refuses "CUDA_VISIBLE_DEVICES is '7', which has no GPU number 1" \
         run -i a --hosts p.yaml wc
     gpus 'ssh: far, gpus: auto'
-    refuses "p.yaml: host 'g': gpus: auto counts those of this machine; expected how many the host has: ssh far nvidia-smi -L" \
+    refuses "p.yaml: host 'g': gpus: auto counts the GPUs of this machine; set the number; to count them: ssh far nvidia-smi -L" \
         run -i a --hosts p.yaml wc
 }
 
@@ -226,7 +226,7 @@ S
     cleave 0 plan load --platform p.yaml --load 100 --no-gantt
     has "100 units on 2 workers"
     has "leaders   lead 6 workers"
-    refuses "p.yaml: worker 'l' leads others (via:) and has count: 2: in a run a leader is one machine; write each by itself, with those behind it" \
+    refuses "p.yaml: worker 'l' leads other workers (via:) and has count: 2; in a run a leader is one machine: write one entry per leader" \
         run -i a --hosts p.yaml wc
     sed -i 's/count: 2/count: 1/' p.yaml
     refuses "p.yaml: worker 'l' leads others (via:): in a run it has to be a host, with ssh: or slots:" \

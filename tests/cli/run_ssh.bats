@@ -106,7 +106,7 @@ END
     wait
     bed plug "$BED" thin
     cmp expected out
-    says "thin: lost, its chunks go elsewhere: nothing was heard for 6 s"
+    says "thin: lost, its chunks go elsewhere: it sent nothing for 6 s"
 }
 
 @test "a worker that is told to end gives back what it has not begun, and lines come by ssh" {

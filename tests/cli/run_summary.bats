@@ -47,7 +47,7 @@ holds() {
     mkdir small
     for i in 1 2 3 4 5 6; do echo $i >small/$i; done
     "$CLEAVE" run --summary -i 'small/*' -j 2 -- sh -c 'sleep 0.2; cat' >out 2>err
-    grep -qE "^cleave: slower than one worker alone, about [0-9.]+ s: every file has a command of its own, and starting 6 of them took [0-9.]+ s in all; for small files: 'cat FILE\.\.\. \| cleave run \.\.\.'" err
+    grep -qE "^cleave: slower than one worker alone, about [0-9.]+ s: every file has its own command, and starting 6 of them took [0-9.]+ s in all; for small files: 'cat FILE\.\.\. \| cleave run \.\.\.'" err
     # In no time at all it does not matter what it was spent on.
     seq 100 | "$CLEAVE" run --summary -j 2 -- cat >out 2>err
     if grep -qE '^cleave: 292 B in 0\.0' err; then run ! grep -q 'starting the command' err; fi
@@ -88,7 +88,7 @@ holds() {
     holds 'input > 0 && alone >= input && first > 0 && alone >= first + work'
     # Little of it, and far longer than commands take to end on a busy machine.
     { head -n 4000 in && sleep 3; } | "$CLEAVE" run --summary -j 2 -- cat >out 2>err
-    grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long it took until all of the input had come$' err
+    grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long all of the input took to arrive$' err
     for i in 1 2 3; do echo "$i" && sleep 0.4; done | "$CLEAVE" run -j 2 --json -- cat >out 2>err
     seq 3 | cmp - out
     # What a command waited for is not its start.

@@ -308,7 +308,7 @@ file" simulate load --topology $SITES -l 5 --engine native
         calibrate --topology $SITES --worker-hosts east-1,,east-2
     refuses "--worker-hosts: 'east-1' is there twice" \
         calibrate --topology $SITES --worker-hosts east-1,east-1
-    refuses "--workers and --worker-hosts cannot both say who takes part" \
+    refuses "--workers and --worker-hosts cannot both select the workers" \
         calibrate --topology $SITES --worker-hosts east-1 --workers 3
     refuses "--port: expected one, duplex or multi, got 'two'" \
         calibrate --topology $SITES --port two
@@ -336,6 +336,6 @@ topology's file" simulate load --topology $SITES -p "$BATS_TEST_TMPDIR/profile.y
     [ "$(grep '"mean"' <<<"$four")" = "$(grep '"mean"' <<<"$output")" ]
     refuses '--workers is about a topology: see --topology' \
         simulate load -p "$BATS_TEST_TMPDIR/star.yaml" --workers 4 -l 100
-    refuses '--workers and --worker-hosts cannot both say who takes part' \
+    refuses '--workers and --worker-hosts cannot both select the workers' \
         simulate load --topology examples/two-sites.xml --workers 4 --worker-hosts east-1 -l 100
 }

@@ -208,7 +208,7 @@ END
 
 @test "outside a job the answer says what to type" {
     unset SLURM_JOB_ID
-    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script as 'cleave batch-script slurm' prints one for sbatch" \
+    refuses "--slurm: not inside a Slurm job; type 'salloc -N 2 cleave run --slurm ...', or use 'cleave batch-script slurm'" \
         run --slurm -i "$LAB" -- cat
     export SLURM_JOB_ID=1
     refuses "with --slurm the tasks of the job are the workers: expected none of --workers, --hosts and --mpi" \
@@ -219,7 +219,7 @@ END
 
 @test "several that srun has started are told of both ways to be one" {
     export SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=3
-    local text="srun has started 3 of this, and each would do all of the work: expected 'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI); or --workers N, if each has an input of its own"
+    local text="srun has started 3 copies, and each would do all of the work: type 'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI), or --workers N if each copy has its own input"
     refuses "$text" run -i "$LAB" -- cat </dev/null
     refuses "$text" run --slurm -i "$LAB" -- cat </dev/null
     cleave 0 run -q -j 1 -i "$LAB" -- true </dev/null
@@ -306,7 +306,7 @@ END
 @test "the script of a job is checked before it is queued" {
     refuses "expected 'cleave run', its options and a command, got 'wc'" slurm-script wc
     refuses "expected 'cleave run', its options and a command, got nothing" slurm-script
-    refuses "expected a command behind 'cleave run'" slurm-script run -i in -o out
+    refuses "expected a command after 'cleave run'" slurm-script run -i in -o out
     refuses "unknown option '--blok'; did you mean '--block' or '--ok'?" slurm-script run -i in -o out --blok 3 wc
     refuses "there is no option '--mem' here; instead: --sbatch=--mem=SIZE" slurm-script --mem=4G run -i in -o out wc
     refuses "there is no option '-A' here; instead: --sbatch=--account=NAME" slurm-script -A me run -i in -o out wc
@@ -315,11 +315,11 @@ END
         cleave 0 slurm-script -t $time run -i in -o out wc
         has "#SBATCH --time=$time"
     done
-    refuses "expected --input FILE behind 'cleave run': the standard input of a job is empty" \
+    refuses "expected --input FILE after 'cleave run': the standard input of a job is empty" \
         slurm-script run -o out -- wc
-    refuses "expected --output FILE behind 'cleave run': the standard output of a job is its log" \
+    refuses "expected --output FILE after 'cleave run': the standard output of a job is its log" \
         slurm-script run -i in -- wc
-    refuses "the tasks of the job are the workers: expected none of --workers, --hosts and --mpi behind 'cleave run'" \
+    refuses "the tasks of the job are the workers: expected none of --workers, --hosts and --mpi after 'cleave run'" \
         slurm-script run -j 3 -i in -o out -- wc
     refuses "--overwrite would forget what the job had done before it was interrupted" \
         slurm-script run --journal j --overwrite -i in -o out -- wc

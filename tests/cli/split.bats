@@ -61,7 +61,7 @@ refuses() {
     cat in | cut_up --together '^.' -o 'k-{}'
     cat k-* | cmp - in
     [ "$(ls k-* | wc -l)" -eq 29 ]
-    text="-n: expected a file whose length is known, got a stream, or one that is compressed and does not say how much it holds (--size or --records)"
+    text="-n: expected a file of known length, got a stream, or a compressed file without its length (--size or --records)"
     refuses 2 "$text" -n 3 -o 'n-{}' < <(cat in)
     # What needs a frame of its own for each piece is held in memory, so that a piece of any size cannot be.
     head -c 5000000 /dev/urandom | base64 | sed 's/.*/"&"/' | gzip -1 -c >in.gz
@@ -294,8 +294,8 @@ refuses() {
     [ "$(sort out | uniq -c | tr -s ' \n' ' ')" = ' 1 1000 7 7000 ' ]
     refuses 2 "cannot write '$PWD/in-001.gz.cleave-index': it exists; use --force to replace it" \
         -i in-001.gz --records 7000 --index
-    refuses 2 "--index: expected records that are found from the start of a file on, as of csv or with --records; of lines they are found anywhere" -i in --index
-    refuses 2 "--index: expected files that can be read from any place on, got a stream" --split csv --index < <(cat in)
+    refuses 2 "--index: expected records that are found from the start of a file, as with csv or --records; records of lines are found anywhere" -i in --index
+    refuses 2 "--index: expected files that can be read at any offset, got a stream" --split csv --index < <(cat in)
     refuses 2 "--index: expected neither --number, --size, --output nor --json: no pieces are written" -i in --index -n 3
     refuses 2 "--output NAME is required, or --index" -i in -n 3
 }

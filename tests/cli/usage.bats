@@ -135,7 +135,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
 @test "options of the program itself" {
     cleave 0 --version
     [[ $output =~ ^cleave\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
-    refuses "unknown option '--versio' before the command; known: --help, --version; others stand behind it, as in: cleave run -j 4 ..." --versio
+    refuses "unknown option '--versio' before the command; known: --help, --version; put the options of a command after it: cleave run -j 4 ..." --versio
     cleave 2 --json plan load
 }
 

@@ -69,7 +69,7 @@ struct machine {
     uint32_t given_back;   /* pieces                                                   */
     size_t failed_given;   /* bytes that the last command was given that failed        */
     uint32_t heard[256];   /* frames of each kind                                      */
-    uint64_t data;         /* bytes of pieces that have come                           */
+    uint64_t data;         /* bytes of pieces that have arrived                           */
     struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS], notice;
     double free_s[2]; /* when the link is, to and from it                              */
     struct task *tasks; /* owned, the oldest first                                     */
@@ -136,7 +136,7 @@ static void break_link(void *context)
 
     disconnect(machine);
     if (silent)
-        cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
+        cv_fail(&err, CLEAVE_ELOST, "it sent nothing for %g s", link->silence_s);
     else if (machine->script.says_why)
         cv_fail(&err, CLEAVE_EREFUSED, "no room is left there");
     else

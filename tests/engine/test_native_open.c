@@ -354,7 +354,7 @@ static void orders_about_what_is_not_open_are_refused(void **unused)
             "none that is open");
     refused(due, 3,
             "policy 'scripted' asked to extend a chunk of worker 0: nobody has "
-            "said yet what came of the last time");
+            "has no result yet");
     refused(forgotten, 1,
             "policy 'scripted' stopped and left the chunk of worker 1 open");
     refused(left, 1, "policy 'scripted' stopped with 45 of 50 units left");

@@ -27,7 +27,7 @@ struct book {
     bool there, opened, closed, started, drained;
     uint64_t chunk;
     double begin, end; /* its range; equal: none yet                          */
-    double here, read; /* units of it that have come, and that were read      */
+    double here, read; /* units of it that have arrived, and that were read      */
     double at_s;       /* `read` is of then                                   */
     double spawn_s, ready_s, first_s, closed_s,
         reached_s; /* reached: all that has come */

@@ -131,14 +131,14 @@ static void whatever_is_changed_is_noticed(void **state)
         { CV_FRAME_DATA, 1, LOSE, "bytes where", NULL },
         { CV_FRAME_DATA, 2, LOSE, "bytes where", NULL },
         { CV_FRAME_DATA, 2, DOUBLE, "bytes where", "bytes that belong to no piece" },
-        { CV_FRAME_DATA, 1, SWAP, "others have come", NULL },
+        { CV_FRAME_DATA, 1, SWAP, "others have arrived", NULL },
         { CV_FRAME_DATA, 2, MISDIRECT, "DATA while there is no such piece", NULL },
-        { CV_FRAME_DATA, 1, FORGE, "others have come", NULL },
+        { CV_FRAME_DATA, 1, FORGE, "others have arrived", NULL },
         { CV_FRAME_OUTPUT, 1, LOSE, "bytes of an output were sent, and", NULL },
         { CV_FRAME_OUTPUT, 2, DOUBLE, "bytes of an output were sent, and", NULL },
-        { CV_FRAME_OUTPUT, 1, SWAP, "others have come", NULL },
+        { CV_FRAME_OUTPUT, 1, SWAP, "others have arrived", NULL },
         { CV_FRAME_OUTPUT, 1, MISDIRECT, "OUTPUT while", NULL },
-        { CV_FRAME_OUTPUT, 2, FORGE, "others have come", NULL },
+        { CV_FRAME_OUTPUT, 2, FORGE, "others have arrived", NULL },
     };
 
     (void)state;

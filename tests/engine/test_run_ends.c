@@ -219,7 +219,7 @@ static void ignored_ends_are_failures(void **state)
         &result, &err));
     signal(SIGCHLD, SIG_DFL);
     assert_int_equal(result->failed, 1);
-    assert_non_null(strstr(note, "has ended, but nobody can say how: is SIGCHLD "));
+    assert_non_null(strstr(note, "has ended, but its status is unknown: is SIGCHLD "));
     cleave_execution_free(result);
     close(input);
     unlink(name);

@@ -504,7 +504,7 @@ static void all_workers_are_lost(void **state)
                              "kill -9 $PPID", &result, &err),
                      CLEAVE_ELOST);
     assert_int_equal(err.status, CLEAVE_ELOST);
-    assert_non_null(strstr(err.text, "all hosts are gone; the last one: "));
+    assert_non_null(strstr(err.text, "all hosts are lost; the last one: "));
     assert_int_equal(result->chunks, 0);
     assert_true(result->lost > 0);
     cleave_execution_free(result);

@@ -207,7 +207,7 @@ static void only_whole_frames_are_signs_of_life(void **state)
         if (whole)
             assert_int_equal(side.broke, 0);
         else
-            assert_broke(&side, "nothing was heard for 0.2 s");
+            assert_broke(&side, "it sent nothing for 0.2 s");
         close_side(&side);
     }
 }
@@ -227,7 +227,7 @@ static void what_nobody_reads_is_not_kept_without_end(void **state)
     assert_int_equal(side.broke, 0); /* not while something is being sent */
     for (int i = 0; i < 100 && side.broke == 0; i++)
         assert_int_equal(cv_poller_wait(side.poller, 1, NULL), CLEAVE_OK);
-    assert_broke(&side, "it does not read what it is sent");
+    assert_broke(&side, "it does not read its input");
     close_side(&side);
 }
 

@@ -207,7 +207,7 @@ static void a_pipe_gets_all(void **state)
     close_world(&world);
 }
 
-/* A worker is killed when two of its outputs have come and wait for the first chunk: they
+/* A worker is killed when two of its outputs have arrived and wait for the first chunk: they
  * are written none the less, and only what it was working on is done again. */
 static void a_worker_is_lost(void **state)
 {

@@ -438,7 +438,7 @@ static void assert_failed(const struct cv_ordered_output *outputs, int error,
 
 static void a_sink_that_nobody_reads_is_an_error(void **state)
 {
-    const char *text = "cannot write to stdout: nobody reads it any more";
+    const char *text = "cannot write to stdout: its reader has exited";
 
     (void)state;
     /* First with something to write, then with nothing. */

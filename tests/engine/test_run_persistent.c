@@ -409,7 +409,7 @@ static void test_failures(void **state)
         { "exit", "the command exited with status 3", 3 },
         { "kill", "the command was ended by SIGKILL (killed)", 3 },
         { "half", "the command exited before it answered", 3 },
-        { "text", "the command answered with something that is no length", 3 },
+        { "text", "the command answered with an invalid length", 3 },
         { "hang", "the command took longer than 4 s", 3 },
         { "close", "the command was ended by SIGTERM (terminated)", 3 },
     };

@@ -637,8 +637,8 @@ static void wrong_inputs(void **state)
     refused((const char *[]){ "/tmp" }, 1, &options,
             "/tmp: expected a file, got a directory");
     refused(names, 2, &options,
-            "/dev/zero: expected regular files or one stream, got 2 inputs of which this "
-            "is no regular file: 'cat A B | cleave ...' makes one stream of them");
+            "/dev/zero: expected regular files or one stream, got 2 inputs, and this one "
+            "is not a regular file: 'cat A B | cleave ...' makes one stream of them");
     options.pairs = "/dev/null";
     refused(names, 1, &options,
             "/dev/null: expected a regular file for pairs, got a stream");

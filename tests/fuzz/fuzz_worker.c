@@ -35,7 +35,7 @@ static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_erro
 
     require(!slot->busy && task->complete && task->running);
     require(!worker->noticed || task->open); /* it begins nothing new */
-    require(task->open || /* it may have been cut, and more have come */
+    require(task->open || /* it may have been cut, and more have arrived */
             task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
     CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     cv_chunk_output_use_blocks(slot->store);

@@ -75,13 +75,13 @@ static void what_makes_no_sense_is_told(void **state)
         { { "x:a" }, "hosts.via: expected the name of a worker, got 'x'" },
         { { "a:a" }, "hosts.via: 'a' cannot lead itself" },
         { { "a:n1", "b:n1" },
-          "hosts.via: 'n1' is behind 'a' and behind 'b': expected one of them" },
+          "hosts.via: 'n1' is led by 'a' and by 'b': expected one leader" },
         { { "a", "b" },
-          "hosts.via: expected one leader of all others, got 'a' and 'b': say whom each "
+          "hosts.via: expected one leader of all other hosts, got 'a' and 'b': say whom each "
           "leads, hosts.via a:HOSTS" },
-        { { "a:n1,n2,b", "b" }, "hosts.via b: there is nobody else that it could lead" },
+        { { "a:n1,n2,b", "b" }, "hosts.via b: no other host is left to lead" },
         { { "a:b", "b:n1", "n1:a" },
-          "hosts.via: 'a' is behind itself: leaders go in circles" },
+          "hosts.via: 'a' leads itself: leaders form a circle" },
         { { "a:n1:2" },
           "hosts.via: expected names of workers, of which the platform file says how "
           "they are reached, got 'n1'" },

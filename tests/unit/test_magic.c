@@ -265,11 +265,11 @@ static void what_is_inside_is_refused_with_both(void **state)
           "run ...', or say input.split bam to share out its records" },
         { BYTES("PK\x03\x04"), "x.gz",
           "expected text records inside gzip, got zip: type 'zcat x.gz | funzip | cleave "
-          "run ...', or say input.decode none to cut the bytes as they are" },
+          "run ...', or say input.decode none to cut the bytes without decoding" },
         { BYTES("PAR1\x15"), "x.gz",
           "expected text records inside gzip, got Parquet: make CSV or lines of it "
           "first, "
-          "or say input.decode none to cut the bytes as they are" },
+          "or say input.decode none to cut the bytes without decoding" },
     };
     bool undecided;
     const struct cv_magic *gzip = cv_magic_find("\x1f\x8b\x08", 3, &undecided);
@@ -294,33 +294,33 @@ static void what_to_type_is_said(void **state)
     } cases[] = {
         { BYTES("\x1f\x8b\x08"), "a/x.gz",
           "expected text records, got gzip: type 'zcat a/x.gz | cleave run ...', or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("\x1f\x8b\x08"), "a file; rm x",
           "expected text records, got gzip: type 'zcat FILE | cleave run ...', or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("\x1f\x8b\x08"), NULL,
           "expected text records, got gzip: put 'zcat |' before cleave run, or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("PK\x03\x04"), NULL,
           "expected text records, got zip: put 'funzip |' before cleave run, or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("\xa1\xb2\x3c\x4d"), "x.pcap",
           "expected text records, got pcap: type 'tcpdump -nr x.pcap | cleave run ...', "
           "or say input.split pcap to share out its packets" },
         { BYTES("\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a"), NULL,
           "expected text records, got pcapng: put 'tcpdump -nr - |' before cleave run, "
           "or "
-          "say input.split pcap behind 'editcap -F pcap' to share out its packets" },
+          "say input.split pcap after 'editcap -F pcap' to share out its packets" },
         { BYTES("7z\xbc\xaf\x27\x1c"), NULL,
           "expected text records, got 7-Zip: keep it as a file and type '7z x -so FILE | "
-          "cleave run ...', or say input.decode none to cut the bytes as they are" },
+          "cleave run ...', or say input.decode none to cut the bytes without decoding" },
         { BYTES("snoop\0\0\0"), "x.snoop",
           "expected text records, got snoop: type 'tshark -r x.snoop | cleave run ...', "
           "or "
-          "say input.split pcap behind 'editcap -F pcap' to share out its packets" },
+          "say input.split pcap after 'editcap -F pcap' to share out its packets" },
         { BYTES("PAR1\x15"), "x.parquet",
           "expected text records, got Parquet: make CSV or lines of it first, or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
     };
 
     (void)state;

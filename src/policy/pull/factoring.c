@@ -70,7 +70,7 @@ static const struct cleave_param factoring_params[] = {
 
 const struct cleave_policy cleave_policy_factoring = {
     .name = "factoring",
-    .summary = "batches of equal chunks that share half of what is left",
+    .summary = "batches of equal chunks that share half of the rest",
     .reference = "Hummel, Schonberg and Flynn 1992",
     .sends_first = true,
     .state_size = sizeof(struct factoring),
@@ -142,7 +142,7 @@ static const struct cleave_param guided_params[] = {
 
 const struct cleave_policy cleave_policy_guided = {
     .name = "guided",
-    .summary = "guided self-scheduling: whoever asks takes 1/N of what is left",
+    .summary = "guided self-scheduling: each request takes 1/N of the rest",
     .reference = "Polychronopoulos and Kuck 1987",
     .sends_first = true,
     .state_size = sizeof(struct guided),

@@ -714,7 +714,8 @@ static const struct cleave_param umr_params[] = {
     { "level", CLEAVE_PARAM_COUNT, offsetof(struct umr, level), 1, 0, 1,
       "1: size the last round so that all end together; 0: as the rounds before" },
     { "select", CLEAVE_PARAM_COUNT, offsetof(struct umr, select), 1, 0, 1,
-      "1: leave out who does not help; 0: nobody, as in the published comparison" },
+      "1: leave out workers that do not help; 0: use all, as in the published "
+      "comparison" },
     { 0 },
 };
 
