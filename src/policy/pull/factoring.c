@@ -1,11 +1,10 @@
-/* factoring.c -- batches of equal chunks that share half of what is left.
+/* factoring.c -- batches of equal chunks that share half of the units left.
  * SPDX-License-Identifier: MIT
  *
- * A batch is N requests of left / (2N) units, left being what was left when the batch
- * began (FAC2). Weighted factoring multiplies a worker's chunks by its share of the
- * declared speeds, N S_i / sum S.
- * Hummel, Schonberg and Flynn, Comm. ACM 35(8), 1992; Hummel, Schmidt, Uma and Wein,
- * SPAA 1996. */
+ * A batch is N requests of left / (2N) units, `left` at the start of the batch (FAC2).
+ * Weighted factoring multiplies a worker's chunks by its share of the declared speeds, N
+ * S_i / sum S. Hummel, Schonberg and Flynn, Comm. ACM 35(8), 1992; Hummel, Schmidt, Uma
+ * and Wein, SPAA 1996. */
 #include "policy/pull/pull.h"
 
 struct factoring {

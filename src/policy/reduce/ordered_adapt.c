@@ -133,7 +133,7 @@ struct best {
 };
 
 struct planned {
-    uint32_t to;             /* receiver of its partial, or NOBODY */
+    uint32_t to;             /* node that gets its partial, or NOBODY */
     uint32_t turn;           /* index among the senders of that receiver */
     uint32_t receives, came; /* partials planned for it; partials sent */
     double wake_s;           /* the last time asked for */

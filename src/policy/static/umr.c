@@ -391,7 +391,8 @@ static void choose(struct umr_search *search, uint32_t rounds, struct cv_umr *ou
     out->rounds_only = true;
 }
 
-/* Search among the workers that have a chunk in one round: the others start too late. */
+/* Search among the workers that have a chunk in one round: other workers start too
+ * late. */
 static enum cleave_status search_prompt(struct umr_search *search,
                                         const struct cleave_worker *workers,
                                         uint32_t nworkers, struct cv_arena *arena,
