@@ -31,7 +31,7 @@ page_has() {
     page_has "$(printf '%.3f' "$(printf '%s\n' "${lines[2]}" | cut -d, -f3)")"
 }
 
-@test "a sweep says what single comparisons say" {
+@test "a sweep agrees with single comparisons" {
     in_tmp
     cat >p.yaml <<'YAML'
 port: one
@@ -91,7 +91,7 @@ YAML
     page_has "Policies for a reduction, by nodes"
 }
 
-@test "what cannot be" {
+@test "compare --html refuses impossible options" {
     in_tmp
     echo mine >page.html
     refuses "--output: 'page.html' exists; use --force to replace it" \

@@ -69,7 +69,7 @@ mistake() {
     mistake 2 "unexpected argument 'numbers'; if it is an input: -i numbers" split numbers -n 3
 }
 
-@test "from a terminal it is said what is waited for" {
+@test "a terminal as input gets a note that cleave waits for it" {
     command -v script >/dev/null || skip "script is not there"
     printf 'one\n\004' | script -qec "$CLEAVE run -- wc -l" /dev/null >seen
     grep -qF 'the input is what you type, to its end (Ctrl-D); of a file: -i FILE' seen
@@ -111,7 +111,7 @@ mistake() {
     mistake 2 "expected --load AMOUNT, or --lifespan TIME" plan load -p examples/unequal.yaml
 }
 
-@test "files: the input as output, a folder, what is compressed, what exists" {
+@test "files: the input as output, a directory, a compressed file, an existing file" {
     cp numbers before
     mistake 2 "--output: 'numbers' is the same file as --input 'numbers': write to another" run -i numbers -o numbers -- sort
     cmp numbers before
@@ -121,7 +121,7 @@ mistake() {
     gzip -k text.txt
     mistake 1 "compressed inputs are decoded, so omit zcat; --decode none passes the compressed bytes" \
         run -q -i text.txt.gz -- zcat
-    mistake 1 "so leave zcat away" run -q -i text.txt.gz -- sh -c 'zcat | wc -l; exit 1'
+    mistake 1 "so omit zcat" run -q -i text.txt.gz -- sh -c 'zcat | wc -l; exit 1'
     mistake 0 "" run -q -i numbers --journal j -o out -- cat
     mistake 2 "--resume continues it, --overwrite empties it" run -q -i numbers --journal j -o out -- cat
     mistake 2 "cannot write 'no/such': No such file or directory" run -i numbers -o no/such -- wc

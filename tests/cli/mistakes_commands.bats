@@ -43,7 +43,7 @@ told() {
     told 0 "there are no items, so no command was started" run wc -l :::
     printf 'id,name\n1,x\n' >table
     told 2 "'{nmae}': no column is called so; did you mean 'name'?" run --header : --colsep , echo {nmae} :::: table
-    told 2 "'{far}' is no placeholder" run --header : --colsep , 'echo {name} {far}' :::: table
+    told 2 "'{far}' is not a placeholder" run --header : --colsep , 'echo {name} {far}' :::: table
     # Not mistakes.
     run -0 "$CLEAVE" run -q -i numbers -- sh -c 'wc "$1"' name -l
     run -0 "$CLEAVE" run -q -i numbers --literal -- echo ::
@@ -94,7 +94,7 @@ told() {
     done
 }
 
-@test "inputs that are no records" {
+@test "inputs without records of the format" {
     printf '\x89PNG\r\n\x1a\n\0\0' >a.png
     printf '!<arch>\ndebian-binary   1665' >a.deb
     told 2 "got PNG: a command for each of many files is 'cleave run COMMAND {} ::: FILE...'" run -i a.png -- wc
@@ -245,7 +245,7 @@ remedy() {
     [[ $stderr != *"finds quotes"* ]]
 }
 
-@test "options without their argument, and behind the command" {
+@test "options without their argument, and after the command" {
     told 2 "--progress: needs an argument: HOW" run --progress -i numbers -- wc
     told 2 "--workers: needs an argument: N" run -j -i numbers -- wc
     told 2 "'-i numbers' was passed to the command; put cleave's options before the command" run echo -i numbers
@@ -332,7 +332,7 @@ remedy() {
     run -0 "$CLEAVE" run -q -a list wc -l
 }
 
-@test "hosts that lack what is here, and options behind the command" {
+@test "hosts that lack a file of this machine, and options after the command" {
     mkdir elsewhere
     printf 'a\n' >one
     printf '#!/bin/sh\ncat\n' >copy
@@ -365,7 +365,7 @@ remedy() {
     [ "$output" = a8 ]
 }
 
-@test "lines of standard input that are commands, or items with an end of their own" {
+@test "lines of standard input that are commands, or items with another separator" {
     printf 'echo one\necho two | rev\n' >commands
     run --separate-stderr "$CLEAVE" run -j 4 <commands
     [ "$status" -eq 2 ]

@@ -50,7 +50,7 @@ answered() {
     answered "without -i it is standard input" --stdin
 }
 
-@test "what happens with failures" {
+@test "options for failures" {
     answered "--halt now,fail=1" --stop-on-error -e
     answered "--journal FILE, and --resume to continue" --continue --checkpoint
 }

@@ -98,7 +98,7 @@ tells() {
     [ "$word" = "$NAME:0-6" ]
 }
 
-@test "letters of other scripts are left as they are" {
+@test "letters of other scripts are printed unchanged" {
     cd "$BATS_TEST_TMPDIR"
     cleave 2 run -i 'größe-Ω.txt' -- cat
     [[ $stderr == *"größe-Ω.txt"* ]]

@@ -77,7 +77,7 @@ same() {
     same 3 stopped
 }
 
-@test "what a run did without an order is counted" {
+@test "unordered work of a run is counted" {
     cd "$BATS_TEST_TMPDIR"
     seq 1 20000 >in
     "$CLEAVE" run -q -i in -j 2 --block 20k --trace t -- cat >/dev/null
@@ -145,7 +145,7 @@ same() {
     has '"difference": null'
 }
 
-@test "what keeps a trace from being replayed is said" {
+@test "replay reports the reason of a trace that cannot be replayed" {
     cd "$BATS_TEST_TMPDIR"
     "$CLEAVE" plan load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 100 --policy self \
         --param chunk=5 --trace t >/dev/null

@@ -28,7 +28,7 @@ page_lacks() {
     fi
 }
 
-@test "a plan: chart, workers, bound, who is left out and why, the command" {
+@test "a plan: chart, workers, bound, excluded workers with reasons, the command" {
     in_tmp
     cleave 0 plan load -p $LAB -l 2000 --trace plan.jsonl
     cleave 0 report plan.jsonl -o page.html
@@ -71,7 +71,7 @@ page_lacks() {
     page_has "<h1>108894 bytes on "
 }
 
-@test "the page of a run says what has failed, and what was left" {
+@test "the page of a run shows failed and unread ranges" {
     in_tmp
     seq 20000 >numbers
     cleave 1 run -q -i numbers --block 20k --trace run.jsonl -- sh -c '! grep "^15001$"'
@@ -172,7 +172,7 @@ END
     [ "$stderr" = "cleave: --output: cannot write '/dev/full': No space left on device" ]
 }
 
-@test "a simulation beside its plan: differences by worker" {
+@test "a simulation next to its plan: differences by worker" {
     in_tmp
     cleave 0 plan load -p $LAB -l 2000 --policy umr --trace plan.jsonl
     cleave 0 simulate load -p $LAB -l 2000 --policy umr --error 0.2 --runs 3 --trace run.jsonl
@@ -338,7 +338,7 @@ another ending" report run.paje -o -
     [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
 }
 
-@test "the script and the style in the program are those of the sources" {
+@test "the embedded script and style agree with the sources" {
     local page=$CLEAVE_SOURCE_DIR/src/report/page
     in_tmp
     cleave 0 plan load -p $LAB -l 200 --trace page.trace

@@ -75,7 +75,7 @@ gone() {
     job 0 -j 1 --block 1G -i in -- true
 }
 
-@test "a run that waits for children of a command says so, once" {
+@test "a run that waits for children of a command prints one note" {
     prepare
     # shellcheck disable=SC2016
     "$CLEAVE" run -q -j a,b --block 2 -i in -- sh -c '{ while [ ! -e go ]; do sleep 0.05; done; echo late; } & cat' >out 2>err 3>&- &
@@ -92,7 +92,7 @@ gone() {
     grep -v late out | cmp - in
 }
 
-@test "what a good command leaves behind is its own affair" {
+@test "background processes of a successful command are left alone" {
     prepare
     job 0 -j 1 --block 1k -i in -- sh -c 'sh -c "echo \$\$ >pid; exec sleep 1000" >/dev/null 2>&1 & cat'
     cmp in out
@@ -112,7 +112,7 @@ gone() {
     gone "$(cat pid)"
 }
 
-@test "ends are told, also to those whose parent ignores SIGCHLD" {
+@test "ends of commands are noticed, also if the parent ignores SIGCHLD" {
     prepare
     run env --ignore-signal=CHLD "$CLEAVE" run -q -j 1 --block 1k -i in wc -l
     [ "$status" -eq 0 ]
@@ -169,7 +169,7 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     cmp many out
 }
 
-@test "SIGTERM ends the run, whoever holds an output" {
+@test "SIGTERM ends the run, even if another process holds an output" {
     prepare
     "$CLEAVE" run -q -j 1 --block 1k -i in -- sh -c "$ESCAPED; sleep 1000" >out 2>err 3>&- &
     local master=$!
@@ -247,7 +247,7 @@ guarded() {
     gone "$(cat self.a)"
 }
 
-@test "every command is told what its chunk is" {
+@test "every command gets the position of its chunk" {
     cd "$BATS_TEST_TMPDIR"
     seq 10 >ten
     tell='echo $CLEAVE_CHUNK $CLEAVE_BEGIN-$CLEAVE_END $CLEAVE_RECORD $CLEAVE_INPUT'

@@ -56,7 +56,7 @@ says() {
     cmp seq out
 }
 
-@test "what is fetched in vain, or is not what was asked for, is said with its place" {
+@test "a failed fetch, and a wrong length, are reported with their place" {
     prepare
     fails_with 2 -i seq --fetch "echo >>tries; exit 3; {begin}{end}" --size 9 -- cat
     says "cleave: seq: cannot be fetched from byte 0 on: the command ended with status 3"
@@ -82,7 +82,7 @@ says() {
         run -i seq --fetch "$CUT" --size 5k -- cat
 }
 
-@test "--fetch is refused where it could not be what was asked for" {
+@test "--fetch is refused with options that need the bytes" {
     prepare
     refuses "--fetch: expected a command with {begin} and {end} (or {length}), as 'curl -sfr {begin}-{end} URL', got 'cat {}'" \
         run -i seq --fetch 'cat {}' --size 9 -- cat
@@ -105,7 +105,7 @@ says() {
     run ! kill -0 "$(cat pid)"
 }
 
-@test "hosts fetch what they compute, and another tries what one cannot" {
+@test "hosts fetch their chunks, and another host retries a failed fetch" {
     prepare
     hosts 'name: a, slots: 1, command: env AT=a' 'name: b, slots: 1, command: env AT=b' >h.yaml
     # Only a header goes over the link; what else is fetched says who did it.

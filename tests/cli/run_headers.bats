@@ -18,7 +18,7 @@ shown() {
     tr '\n' ' ' <out
 }
 
-@test "--header N: so many records, of files and of streams" {
+@test "--header N: the first N records, from files and streams" {
     prepare
     printf 'a\n"b\nc"\nd\n1\n2\n3\n' >in
     job -i in --split csv --header 3 --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
@@ -109,7 +109,7 @@ shown() {
     says "cleave: --header-out: cannot be combined with --reduce, which gets the headers of all outputs"
 }
 
-@test "--header-out: of a long line what differs is shown, and what to type for lines that differ each time" {
+@test "--header-out: a long line shows its difference, and the option for lines that differ each time" {
     prepare
     seq 1000 >in
     cat >each <<'END'
@@ -130,7 +130,7 @@ END
     grep -q "view -o 278'; samtools writes its command into it: type 'samtools COMMAND --no-PG'" err
 }
 
-@test "outputs that have a header each, or more of one than is written once, are told" {
+@test "outputs that each have a header, or more than is written once, cause a note" {
     prepare
     printf 'id,n\n1,2\n3,4\n5,6\n' >in.csv
     # told TEXT ARGUMENT... -- the run says this line, beside its summary.

@@ -56,7 +56,7 @@ cuts() {
     done
 }
 
-@test "what a host says may end anywhere" {
+@test "a host's frames may end at any byte" {
     prepare
     cuts from
     # Where READY ends it has been there, and is gone before anybody has begun: the other one is waited for.
@@ -70,7 +70,7 @@ cuts() {
     grep -q '^cleave: from: lost, its chunks go elsewhere: the connection ended within a frame' from.*/err
 }
 
-@test "what a host is told may end anywhere" {
+@test "a master's frames may end at any byte" {
     prepare
     cuts to
     grep -q '^cleave: to: lost, its chunks go elsewhere: the connection ended within a frame' to.*/err

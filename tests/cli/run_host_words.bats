@@ -66,7 +66,7 @@ reached() {
     cmp expected out
 }
 
-@test "this machine is ':', beside others or alone" {
+@test "this machine is ':', with others or alone" {
     prepare
     [ "$(workers --hosts ::2,a:1)" = "a here.0 here.1 " ]
     [ "$(reached)" = "a " ]
@@ -76,7 +76,7 @@ reached() {
     cmp expected out
 }
 
-@test "-S as GNU parallel spells it, several times, with an ssh of its own" {
+@test "-S as GNU parallel spells it, several times, with another ssh" {
     prepare
     ln -s ssh other-ssh
     [ "$(workers -S 2/a,me@b -S "1/$T/other-ssh -p 2222 c" -j 1)" = "a.0 a.1 b c " ]
@@ -117,7 +117,7 @@ reached() {
     cmp expected out
 }
 
-@test "what names a file is a platform file, as ever" {
+@test "the name of a file is a platform file" {
     prepare
     printf 'workers:\n  - {name: w, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >plain
     cp plain p.yaml
@@ -135,7 +135,7 @@ reached() {
     says "--hosts p.yaml is a platform file: expected neither --hosts-file nor --sshlogin"
 }
 
-@test "bad words are refused in one line, and nobody is reached" {
+@test "bad words are refused in one line, and no host is reached" {
     prepare
     while IFS='|' read -r options text; do
         # shellcheck disable=SC2086
@@ -190,7 +190,7 @@ tells() {
     return 1
 }
 
-@test "many slots join at once, and places that nobody took get nothing" {
+@test "many slots join at once, and unused places get nothing" {
     prepare
     echo a:1 >list
     meeting_command a n1.0 n3.11
@@ -228,7 +228,7 @@ tells() {
     cmp expected out
 }
 
-@test "the file of hosts is watched: who is added joins, who is taken ends what it has and goes" {
+@test "the file of hosts is watched: added hosts join, removed hosts finish and leave" {
     prepare
     echo a:1 >list
     # Nobody goes on before b is there; what a has then ends only when it has been told to go.
@@ -249,7 +249,7 @@ tells() {
     run ! grep -q 'lost' err
 }
 
-@test "a host that does not end what it has within its notice gives it back" {
+@test "a host that does not finish within its notice gives its chunk back" {
     prepare
     printf 'a:1\nb:1\n' >list
     for policy in "--block 2000" "--policy learn"; do
@@ -338,7 +338,7 @@ tells() {
     wait $second
 }
 
-@test "what is wrong with a socket is said" {
+@test "a bad socket is reported" {
     prepare
     echo precious >s
     fails_with 2 -i in --join-socket s -- cat
@@ -444,7 +444,7 @@ pushed() {
     pushed release/x86_64/cleave-portable
 }
 
-@test "--push looks beside the program, and says what to type where it has no copy" {
+@test "--push looks next to the program, and prints the command to type if no copy is found" {
     prepare
     elsewhere s390x
     fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat

@@ -44,7 +44,7 @@ leaves() {
     }
 }
 
-@test "a host that is told to end ends what it has begun, and gives back the rest" {
+@test "a host that gets SIGTERM finishes its started chunks, and gives back the rest" {
     # Not before the master has said what comes of it: chunks that were sent ahead are given back.
     for policy in "--block 2000" "--policy learn" "--policy factoring"; do
         prepare 'kill -TERM $PPID; while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done'
@@ -82,7 +82,7 @@ leaves() {
     done
 }
 
-@test "what is not done when the notice is over goes to others; a second signal ends at once" {
+@test "unfinished chunks after the notice move to other hosts; a second signal ends at once" {
     prepare 'kill -TERM $PPID; exec sleep 1000'
     job -i in --hosts h.yaml --grace 0.2 --block 2000 -- "$T/work"
     cmp expected out

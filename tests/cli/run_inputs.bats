@@ -81,7 +81,7 @@ joined() {
     [ "$(wc -l <log)" -eq 1 ]
 }
 
-@test "a resumed run does a chunk again whose end has changed with the files behind it" {
+@test "a resumed run repeats a chunk whose end changed with the following files" {
     prepare
     printf 'x\ny' >one
     : >two
@@ -190,7 +190,7 @@ b' --block 1 -- wc -l
 
 # --- what is no text --------------------------------------------------------------------------
 
-@test "archives and what no decoder is there for are refused, with what to type" {
+@test "archives and formats without a decoder are refused, with the command to type" {
     prepare
     seq 1 1000 >in
     printf 'LZIP\001' >in.lz
@@ -244,7 +244,7 @@ b' --block 1 -- wc -l
     done
 }
 
-@test "an input without line ends is one worker's, and that is told" {
+@test "an input without line ends goes to one worker, with a note" {
     prepare
     local line='no line ends in its first MiB, and one worker had all of it; it seems to be'
     { printf '['; seq -s, 300000 | tr -d '\n'; printf ']'; } >array.json
@@ -328,7 +328,7 @@ b' --block 1 -- wc -l
 
 # --- records without end ----------------------------------------------------------------------
 
-@test "a record longer than --max-record is an error, of a file and of a stream" {
+@test "a record longer than --max-record is an error, in a file and in a stream" {
     prepare
     fails_with 2 -i /dev/zero --max-record 3M -- cat
     says "cleave: /dev/zero: the record from byte 0 on is longer than 3000000 bytes (is it split as it should be? --max-record allows more)"
@@ -405,7 +405,7 @@ b' --block 1 -- wc -l
     done
 }
 
-@test "an input that is rewritten, and its size and time put back, is told of" {
+@test "a rewritten input with its old size and time is detected" {
     prepare
     hosts 'name: a, slots: 1' >h.yaml
     for more in '-j 1' '--hosts h.yaml --shared-input'; do

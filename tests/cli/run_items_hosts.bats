@@ -13,7 +13,7 @@ prepare() {
         "name: b, slots: 1, command: env --chdir=$PWD/../b" >h.yaml
 }
 
-@test "outputs of items on hosts are those of items here" {
+@test "outputs of items on hosts agree with local ones" {
     prepare
     job --hosts h.yaml --joblog log 'echo {} $CLEAVE_CHUNK; pwd >&2' ::: {1..20}
     cmp out <(for i in {1..20}; do echo $i $i; done)
@@ -76,7 +76,7 @@ prepare() {
     [ ! -e ../a/plain.txt ]
 }
 
-@test "--cleanup on a host that is in the same folder removes nothing of what was there" {
+@test "--cleanup on a host in the same directory keeps existing files" {
     cd "$BATS_TEST_TMPDIR"
     printf 'workers:\n  - {name: here, slots: 2, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
     mkdir sub
@@ -93,7 +93,7 @@ prepare() {
     [ "$(tail -n 1 a)" = more ]
 }
 
-@test "names are the same there, or what is behind /./" {
+@test "names are the same there, or the part after /./" {
     prepare
     mkdir deep res
     seq 10 >deep/x
@@ -116,7 +116,7 @@ prepare() {
     [ "$(cat out)" = "$PWD" ]
 }
 
-@test "what is wrong with a file is the fault of its item" {
+@test "a bad file fails its item only" {
     prepare
     echo good >good
     mkdir folder

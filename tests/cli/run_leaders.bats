@@ -120,7 +120,7 @@ END
     cmp <(sort works) <(sort ends)
 }
 
-@test "a leader that is killed costs what it had not returned" {
+@test "a killed leader costs its unreturned work" {
     prepare
     once "[ \$CLEAVE_WORKER != w ]" 'kill -9 $(head -n 1 l.pids); sleep 2'
     told -i in --hosts h.yaml --block 1000 -- sh meddle
@@ -150,7 +150,7 @@ END
     [ "$(wc -l <l.pids)" -eq 1 ]
 }
 
-@test "what fails behind a leader is a failed chunk, and nothing is left of a killed run" {
+@test "a failure below a leader is a failed chunk, and a killed run leaves nothing behind" {
     prepare
     fails_with 1 -i in --hosts led.yaml --block 8000 -- sh -c 'tr 0-9 a-j >&2; exit 1'
     says "the command said that it failed"
@@ -163,7 +163,7 @@ END
     gone l f g
 }
 
-@test "what leaders cannot do is refused" {
+@test "options that leaders do not support are refused" {
     prepare
     fails_with 2 --hosts h.yaml -- echo {} ::: a b
     says "host 'l' leads others (via:), which it cannot with items: leave via: out"
@@ -198,7 +198,7 @@ END
     export PATH=$T:$PATH
 }
 
-@test "--via: hosts of a list lead others, who have the slots that they were given" {
+@test "--via: hosts of a list lead hosts with their given slots" {
     prepare
     by_words
     # Who works does not go on before all have: a leads, its own slot and those behind it are all there.

@@ -179,8 +179,8 @@ ends() {
     [[ $stderr == *"expected 2 ranks or more, got 1"* ]]
 }
 
-@test "openmpi: how it ends when it cannot go on" { ends openmpi; }
-@test "mpich: how it ends when it cannot go on" { ends mpich; }
+@test "openmpi: failures end all ranks" { ends openmpi; }
+@test "mpich: failures end all ranks" { ends mpich; }
 
 resumed() {
     needs "$1"

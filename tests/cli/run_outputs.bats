@@ -22,7 +22,7 @@ part() {
     cat "$names"
 }
 
-@test "the old result is there until the new one is whole" {
+@test "the old result exists until the new one is complete" {
     prepare
     cleave 0 run -q -i in -j 1 --block 2k -o out -- sh -c 'cat >/dev/null; cat out'
     [ "$(sort -u out)" = old ]
@@ -80,7 +80,7 @@ part() {
     [ "${stderr_lines[-1]}" = "cleave: 'new' was not made; the incomplete file is: $(beside | sed 's|^./||')" ]
 }
 
-@test "a persistent command that ends badly after its last chunk: the result is whole" {
+@test "a persistent command that fails after its last chunk: the result is complete" {
     prepare
     cleave 1 run -q -i in -j 1 --persistent -o out -- sh -c 'cat; exit 3'
     cmp in out
@@ -210,7 +210,7 @@ continue_log() { # TITLES ROW
     refuses "--output: cannot write 'no/such': No such file or directory" run -i in -o no/such -- cat
 }
 
-@test "- and names of descriptors are what is open, devices and pipes are written in place" {
+@test "- and names of descriptors mean open files; devices and pipes are written in place" {
     prepare
     for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
         echo before >all
@@ -239,7 +239,7 @@ continue_log() { # TITLES ROW
     [ -z "$(beside)" ]
 }
 
-@test "a job log is there from its first line on, and the old one until then" {
+@test "a job log exists after its first line, and the old log until then" {
     prepare
     echo old >log
     chmod 644 log
@@ -273,7 +273,7 @@ END
     until [ -e second ]; do sleep 0.02; done
 }
 
-@test "what a killed run has left of an output and of a job log is removed by the next one and named" {
+@test "leftovers of a killed run's output and job log are removed by the next run and named" {
     prepare
     held -i in --block 2k --joblog log -o out -- ./hold
     kill -9 "$(pgrep -P $held)"
@@ -311,7 +311,7 @@ END
     [ "$(grep -c 'hold [12]' res.csv)" -eq 2 ]
 }
 
-@test "stopped by a signal: what there is of the result is told" {
+@test "stopped by a signal: the partial result is reported" {
     prepare
     for signal in INT TERM; do
         rm -f here

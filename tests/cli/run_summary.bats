@@ -33,7 +33,7 @@ holds() {
     }
 }
 
-@test "a run that was slower than one worker alone says so, and why" {
+@test "a run slower than one worker alone prints that, with the reason" {
     prepare
     lines 10 9000 30 20000 10 15000
     "$CLEAVE" run --summary -i in -j 2 --backups off --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
@@ -124,7 +124,7 @@ holds() {
     adds_up 2
 }
 
-@test "who starts while it waits for its part has started and worked" {
+@test "a worker that starts while it waits for its part has started and worked" {
     prepare
     seq 100 >in
     # 1 s of work at least, and starts of 0.6 s: three of four start while the first one is tested.
@@ -134,7 +134,7 @@ holds() {
     holds 'work > 0.8 && starts > 0.9 && alone > 1.2'
 }
 
-@test "a run that gained says what one worker would have taken" {
+@test "a faster run prints the estimated time of one worker" {
     prepare
     seq 100 >in
     # So long that what a busy machine takes to start them is little.
@@ -173,7 +173,7 @@ holds() {
         'BEGIN { d = work + starts / 6 - alone; exit d * d > 1e-12 }'
 }
 
-@test "what starts took is seen, also of a single chunk" {
+@test "start times are measured, also for a single chunk" {
     prepare
     seq 1000 >in
     cleave 0 run -i in -j 1 --json -o out -- sh -c 'sleep 0.3; cat'
@@ -191,7 +191,7 @@ holds() {
     grep -qE ', folds [0-9]+%, ' err
 }
 
-@test "JSON says what was run on what" {
+@test "JSON names the command and its machines" {
     prepare
     seq 10 >in
     seq 5 >'a "b"'

@@ -11,7 +11,7 @@ prepare() {
 
 # --- where the command begins -------------------------------------------------------------
 
-@test "the command begins at the first word that is no option" {
+@test "the command begins at the first word that is not an option" {
     prepare
     cleave 0 run -q -i a --block 1k wc -l
     [ "$output" = 50 ]
@@ -25,7 +25,7 @@ prepare() {
     [ "$output" = 6 ]
 }
 
-@test "options behind the command are the command's" {
+@test "options after the command belong to the command" {
     prepare
     cleave 0 run -q -i a --block 1k cat -n
     has "    50	50"
@@ -89,7 +89,7 @@ place() {
     [ "$output" = "$1" ]
 }
 
-@test "places for items are refused, with what to type" {
+@test "placeholders for items are refused, with the command to type" {
     prepare
     for form in {} {.} {/} {//} {/.} {#} {%} {1} {12} {-1} {1.} {2//}; do
         place "$form" "$form"
@@ -128,7 +128,7 @@ place() {
 
 # --- a line or words ----------------------------------------------------------------------
 
-@test "one word that is not a program is a line for a shell, of chunks and of items" {
+@test "one word that is not a program is a shell line, for chunks and for items" {
     prepare
     cleave 0 run -q -i a -j 1 --block 1M 'grep 4 | wc -l'
     [ "$output" = "$(grep 4 <a | wc -l)" ]
@@ -226,7 +226,7 @@ place() {
     [ "$(cat x.1 x.2)" = $'a\nb' ]
 }
 
-@test "exported functions and builtins of the shell are commands, of chunks too" {
+@test "exported functions and builtins of the shell are commands, also for chunks" {
     prepare
     doubled() { sed "s/\$/${1:-}/; s/.*/&&/"; }
     export -f doubled
@@ -291,7 +291,7 @@ workers() {
     "$CLEAVE" run -i a -j "$1" --json --block 1k -- cat 2>&1 >/dev/null | grep -c '"name":'
 }
 
-@test "counts are those of GNU parallel" {
+@test "counts mean the same as with GNU parallel" {
     prepare
     # As many cores as any machine has, whatever it has.
     pin=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
@@ -313,7 +313,7 @@ workers() {
     [ "$output" = 50 ]
 }
 
-@test "what is no count and no name is refused" {
+@test "a word that is neither a count nor a name is refused" {
     prepare
     for bad in 4097 99999999999999999999 1.5 3x 0% -50% +50% + - 1e3 '3 4' -q '+a'; do
         refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got '$bad'" \

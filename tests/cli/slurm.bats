@@ -40,7 +40,7 @@ allot() {
     [ "$(tr ' ' '\n' <err | grep '^[0-9]' | sort -u | wc -l)" -le 3 ]
 }
 
-@test "where nobody asked for tasks, slots are processors, or as many as --cpus-per-task" {
+@test "without tasks, slots are processors, or the number of --cpus-per-task" {
     prepare
     allot -N 2 --exclusive "$CLEAVE" run --slurm --json -i in -o out -- wc -l
     [[ "$(cat words)" = *'"n1.3"'*'"n2.3"'* ]]
@@ -51,7 +51,7 @@ allot() {
     [[ "$(cat words)" = *'"n1.3"'*'"n2.0"'*'"n2.3"'*'"n3"'* ]]
 }
 
-@test "who exports the processors of a task for other steps gets all nodes" {
+@test "exported processors of a task for other steps do not reduce the nodes" {
     prepare
     allot -N 2 -n 4 env SRUN_CPUS_PER_TASK=4 SLURM_NO_KILL=1 SLURM_DEBUG=2 \
         "$CLEAVE" run --slurm -i in -o out --block 100k -- tr 0-9 a-j
@@ -66,7 +66,7 @@ allot() {
     [[ "$(cat words)" = *'"n1"'*'"n3.0"'*'"n3.2"'* && "$(cat words)" != *'n2'* ]]
 }
 
-@test "any bytes pass, and those of nodes that cannot call back as well" {
+@test "any bytes pass, also from nodes that cannot call back" {
     prepare
     head -c 3000000 /dev/urandom >bytes
     allot -N 3 sh -c 'cat bytes | "$CLEAVE" run --slurm -q --split fixed:1 -o out -- cat'
@@ -110,7 +110,7 @@ END
     cmp out expected
 }
 
-@test "a node that is drained goes on, one whose daemons die is left out" {
+@test "a drained node continues, a node with dead daemons is left out" {
     prepare
     scontrol update nodename=n2 state=drain reason=test
     # The first command on n3 takes its node down.
@@ -206,7 +206,7 @@ END
     grep -qE '^!cannot join 127.0.0.1 port [0-9]+: the run there has another key$' refused
 }
 
-@test "outside a job the answer says what to type" {
+@test "outside a job the message prints the command to type" {
     unset SLURM_JOB_ID
     refuses "--slurm: not inside a Slurm job; type 'salloc -N 2 cleave run --slurm ...', or use 'cleave batch-script slurm'" \
         run --slurm -i "$LAB" -- cat
@@ -217,7 +217,7 @@ END
         run --slurm --push -i "$LAB" -- cat
 }
 
-@test "several that srun has started are told of both ways to be one" {
+@test "several copies from srun are offered both ways to be one run" {
     export SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=3
     local text="srun has started 3 copies, and each would do all of the work: type 'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI), or --workers N if each copy has its own input"
     refuses "$text" run -i "$LAB" -- cat </dev/null
@@ -356,7 +356,7 @@ END
     cmp out expected
 }
 
-@test "nodes that are added to the job join when the run is told" {
+@test "nodes added to the job join after SIGHUP" {
     prepare
     # Commands wait until one runs on a node that the job did not begin with.
     cat >command <<'END'

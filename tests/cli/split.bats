@@ -24,7 +24,7 @@ refuses() {
     [ "$got" -eq "$expected" ]
 }
 
-@test "pieces one behind the other are the input, whatever they are cut by" {
+@test "concatenated pieces are the input, with every splitter" {
     prepare
     seq 2000 >in
     for how in '-n 7' '--size 1k' '--records 123' '--size 100 --records 7' '-n 40 --together .$' \
@@ -68,7 +68,7 @@ refuses() {
     refuses 2 "$text" -i in.gz --split json -n 3 -o 'n-{}'
 }
 
-@test "with --header every piece is a file of its own, of one input or of several" {
+@test "with --header every piece has its own header, for one input or several" {
     prepare
     { echo id; seq 100; } >a
     { echo id; seq 101 200; } >b
@@ -115,7 +115,7 @@ refuses() {
     refuses 2 "torn: the last record, from byte 0 on, is cut short by the end" -i torn --split csv -n 1 -o 'torn-{}'
 }
 
-@test "pieces are compressed if their name says so, and what was made is told as JSON" {
+@test "pieces are compressed if their name ends so, and --json lists them" {
     prepare
     seq 3000 >in
     cut_up -i in -n 3 -o 'z-{}.zst'
@@ -140,7 +140,7 @@ refuses() {
     [ "$(cat err)" = '13893 bytes in 2 pieces' ]
 }
 
-@test "small files of any form are cut by number, of one block or of none" {
+@test "small files of any format are cut by number, with one block or none" {
     prepare
     seq 3000 >in
     : >empty
@@ -187,7 +187,7 @@ refuses() {
     [ ! -e parts ]
 }
 
-@test "several frames of zstd have a table at their end, of the seekable format" {
+@test "several frames of zstd have a table at their end, in the seekable format" {
     prepare
     seq 1300000 >in
     cut_up -i in -n 1 -o 'z-{}.zst'
@@ -206,7 +206,7 @@ refuses() {
     run -1 timeout $LONG "$CLEAVE" run -q -i lie.zst --block 4300000 --hosts h.yaml -- wc -c
 }
 
-@test "compressed inputs are cut as what they hold" {
+@test "compressed inputs are cut by their contents" {
     prepare
     for form in gz bgz zst xz bz2 lz4; do
         rm -f p-*
@@ -264,7 +264,7 @@ refuses() {
     timeout $LONG "$CLEAVE" run -q -i in.tar --split fixed:512 -- cat | cmp - in.tar # needs none
 }
 
-@test "--index does not take the place of an input, and waits for nobody" {
+@test "--index does not overwrite an input, and does not wait for input" {
     cd "$BATS_TEST_TMPDIR"
     seq 1000 | sed 's/$/,x/' >a.csv
     cp a.csv b.csv
@@ -284,7 +284,7 @@ refuses() {
     [[ $output == *"a.csv.cleave-index: "*": make it again by "* ]]
 }
 
-@test "--index of compressed files, and where it would be of no use" {
+@test "--index of compressed files, and formats that need no index" {
     prepare
     seq 50000 >in
     cut_up -i in -n 1 -o 'in-{}.gz'
@@ -300,7 +300,7 @@ refuses() {
     refuses 2 "--output NAME is required, or --index" -i in -n 3
 }
 
-@test "pieces of megabytes are the input, and one that cannot be written is said" {
+@test "pieces of megabytes are the input, and a failed write is reported" {
     prepare
     { echo head; seq 2000000; } >in
     for how in '-n 1' '-n 5' '--size 3M' '-n 4 --header'; do

@@ -91,7 +91,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
     done <"$BATS_TEST_TMPDIR/named"
 }
 
-@test "names of other programs are answered with what to type" {
+@test "names of other programs are answered with the command to type" {
     refuses "unknown command 'parallel'; instead: cleave run echo 'a b' ::: 1" parallel echo 'a b' ::: 1
     refuses "unknown command 'xargs'; instead: cleave run -a - wc -l" xargs wc -l
     refuses "unknown command 'man'; instead: cleave help run" man run
@@ -123,7 +123,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
     cleave 2 load plan
 }
 
-@test "commands that are not there yet are unknown" {
+@test "commands of later versions are unknown" {
     for verb in reduce streams; do
         cleave 2 $verb
         [[ $stderr == "cleave: unknown command '$verb';"* ]]

@@ -353,8 +353,8 @@ static void orders_about_what_is_not_open_are_refused(void **unused)
             "policy 'scripted' asked to extend a chunk of worker 0: it has "
             "none that is open");
     refused(due, 3,
-            "policy 'scripted' asked to extend a chunk of worker 0: nobody has "
-            "has no result yet");
+            "policy 'scripted' asked to extend a chunk of worker 0: its "
+            "last extension has no result yet");
     refused(forgotten, 1,
             "policy 'scripted' stopped and left the chunk of worker 1 open");
     refused(left, 1, "policy 'scripted' stopped with 45 of 50 units left");

@@ -125,7 +125,7 @@ static void stand_between(int fd, const void *part, const struct world *world)
     waitpid(pid, NULL, 0);
 }
 
-static void whatever_is_changed_is_noticed(void **state)
+static void every_change_is_noticed(void **state)
 {
     static const struct change changes[] = {
         { CV_FRAME_DATA, 1, LOSE, "bytes where", NULL },
@@ -165,7 +165,7 @@ static void whatever_is_changed_is_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_changed_is_noticed),
+        cmocka_unit_test(every_change_is_noticed),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -252,7 +252,7 @@ static void frames_of_all_sizes_arrive(void **state)
 }
 
 /* Even if there is a place for it, and none was there for the one before it. */
-static void a_frame_waits_for_those_before_it(void **state)
+static void frames_wait_for_earlier_frames(void **state)
 {
     char *text = make_text(6, 200000);
     struct cv_poller *pollers[2];
@@ -383,7 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_all_sizes_arrive),
-        cmocka_unit_test(a_frame_waits_for_those_before_it),
+        cmocka_unit_test(frames_wait_for_earlier_frames),
         cmocka_unit_test(a_frame_that_is_cut_is_an_error),
         cmocka_unit_test(a_damaged_frame_is_found_out),
         cmocka_unit_test(last_words_go_out_when_there_is_room),

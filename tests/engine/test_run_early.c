@@ -209,7 +209,7 @@ static void end(struct again *again, const char *expected)
     close(again->sink);
 }
 
-static void what_was_shown_is_not_shown_again(void **state)
+static void written_lines_are_not_written_again(void **state)
 {
     struct again again;
 
@@ -225,7 +225,7 @@ static void what_was_shown_is_not_shown_again(void **state)
     end(&again, "a\nb\nd\nenext\n");
 }
 
-static void another_output_is_told(void **state)
+static void a_different_output_is_reported(void **state)
 {
     static const char *const others[] = { "a\nB\nc\n", "a\nb", "a\n", "", "b\na\nb\n" };
 
@@ -277,7 +277,7 @@ static void every_byte_is_compared(void **state)
 }
 
 /* It failed for good: whole lines of it stay, and what follows begins with a line. */
-static void what_fails_for_good_leaves_its_lines(void **state)
+static void a_failed_chunk_leaves_its_lines(void **state)
 {
     const int sink = make_file("", 0);
     struct cv_ordered_output *outputs = make_gather(sink, 1 << 20);
@@ -298,7 +298,7 @@ static void what_fails_for_good_leaves_its_lines(void **state)
 }
 
 /* Its bytes may still be on their way through the pipe that they were given to. */
-static void what_is_dropped_has_been_read(void **state)
+static void dropped_output_counts_as_read(void **state)
 {
     enum { BYTES = 20000 };
     struct cv_pipe pipe;
@@ -337,11 +337,11 @@ int main(void)
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(not_in_the_first_moment),
         cmocka_unit_test(wherever_it_lies),
-        cmocka_unit_test(what_was_shown_is_not_shown_again),
-        cmocka_unit_test(another_output_is_told),
+        cmocka_unit_test(written_lines_are_not_written_again),
+        cmocka_unit_test(a_different_output_is_reported),
         cmocka_unit_test(every_byte_is_compared),
-        cmocka_unit_test(what_fails_for_good_leaves_its_lines),
-        cmocka_unit_test(what_is_dropped_has_been_read),
+        cmocka_unit_test(a_failed_chunk_leaves_its_lines),
+        cmocka_unit_test(dropped_output_counts_as_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

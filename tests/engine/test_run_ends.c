@@ -80,7 +80,7 @@ static int result_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void ends_are_heard_of_without_pidfds(void **state)
+static void ends_are_noticed_without_pidfds(void **state)
 {
     static const int errors[] = { ENOSYS, EPERM };
 
@@ -248,7 +248,7 @@ static void progressed(void *context, const struct cleave_progress *progress)
 
 /* What a command has read counts before it has ended: this one reads half, and does not end
  * before that was seen. */
-static void what_is_read_is_progress(void **state)
+static void reading_counts_as_progress(void **state)
 {
     char folder[] = "/tmp/cleave-test-XXXXXX", input[64], go[64], script[200];
     struct watched watched = { .go = go };
@@ -311,7 +311,7 @@ static void slot_broke(void *context, const struct cleave_error *err)
 
 /* A slot is given up while its command has read a part of a record: it is killed before its
  * input ends, or it would take the part for a whole. */
-static void who_is_given_up_does_not_see_his_input_end(void **state)
+static void an_abandoned_command_keeps_its_input_open(void **state)
 {
     enum { SIZE = 1 << 20 };
     char *text = make_text(1, SIZE);
@@ -357,13 +357,13 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_are_heard_of_without_pidfds),
+        cmocka_unit_test(ends_are_noticed_without_pidfds),
         cmocka_unit_test(the_killed_take_their_commands_along),
         cmocka_unit_test(a_guard_that_is_not_needed_does_nothing),
         cmocka_unit_test(a_guard_has_room_for_many),
         cmocka_unit_test(ignored_ends_are_failures),
-        cmocka_unit_test(what_is_read_is_progress),
-        cmocka_unit_test(who_is_given_up_does_not_see_his_input_end),
+        cmocka_unit_test(reading_counts_as_progress),
+        cmocka_unit_test(an_abandoned_command_keeps_its_input_open),
     };
 
     signal(SIGPIPE, SIG_IGN);

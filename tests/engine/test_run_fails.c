@@ -74,7 +74,7 @@ static void a_bad_host_is_left_out(void **state)
 /* One that is bad for a while is given work again, once others have done what it failed: that is
  * no more than it had been given, whatever the policy had in mind for it. There is enough to do:
  * what fits into pipes is not taken back from those who have it. */
-static void who_recovers_is_back(void **state)
+static void recovered_domain_counts_again(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * 2; i++) {
@@ -97,7 +97,7 @@ static void who_recovers_is_back(void **state)
 }
 
 /* A chunk that fails everywhere is bad, and those who had it are not. */
-static void a_bad_record_is_no_bad_host(void **state)
+static void a_bad_record_does_not_blame_its_host(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * NPOLICIES; i++) {
@@ -216,8 +216,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_hosts_cost_nothing),
         cmocka_unit_test(a_bad_host_is_left_out),
-        cmocka_unit_test(who_recovers_is_back),
-        cmocka_unit_test(a_bad_record_is_no_bad_host),
+        cmocka_unit_test(recovered_domain_counts_again),
+        cmocka_unit_test(a_bad_record_does_not_blame_its_host),
         cmocka_unit_test(a_bad_record_is_isolated),
         cmocka_unit_test(chunks_fit_into_memory),
         cmocka_unit_test(hopeless_runs_end_soon),

@@ -98,7 +98,7 @@ static void it_has_another_name_where_it_goes(void **state)
 }
 
 /* Nothing stays of one that is forgotten before or while it comes. */
-static void it_is_forgotten_before_it_has_come(void **state)
+static void chunk_is_forgotten_before_it_arrives(void **state)
 {
     struct cv_ordered_output *outputs = make_gather();
     struct cv_worker_partials holding = { 0 };
@@ -158,7 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_has_another_name_where_it_goes),
-        cmocka_unit_test(it_is_forgotten_before_it_has_come),
+        cmocka_unit_test(chunk_is_forgotten_before_it_arrives),
         cmocka_unit_test(it_comes_with_a_gap),
     };
 

@@ -349,7 +349,7 @@ static void other_files(void **state)
 }
 
 /* What a run had begun to start when it was killed has its lock for a moment longer. */
-static void waits_for_one_that_ends(void **state)
+static void journal_waits_for_an_ending_run(void **state)
 {
     const struct timespec moment = { .tv_nsec = 60000000 };
     struct cv_splitter *splitter;
@@ -736,11 +736,16 @@ static void full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hashes),        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(other_runs),    cmocka_unit_test(other_files),
-        cmocka_unit_test(one_at_a_time), cmocka_unit_test(waits_for_one_that_ends),
-        cmocka_unit_test(killed),        cmocka_unit_test(speeds),
-        cmocka_unit_test(starts),        cmocka_unit_test(full_disk),
+        cmocka_unit_test(hashes),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(other_runs),
+        cmocka_unit_test(other_files),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(journal_waits_for_an_ending_run),
+        cmocka_unit_test(killed),
+        cmocka_unit_test(speeds),
+        cmocka_unit_test(starts),
+        cmocka_unit_test(full_disk),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -303,8 +303,7 @@ static void frames_that_cannot_come_close_the_host(void **state)
         { ENDED, CV_FRAME_BACK, .expected = "BACK while it has no such piece" },
         { ANNOUNCED, CV_FRAME_LINES, .text = "a\n",
           .expected = "LINES while the piece is" },
-        { ARRIVED, CV_FRAME_LINES, .text = "a\n",
-          .expected = "unexpected LINES" },
+        { ARRIVED, CV_FRAME_LINES, .text = "a\n", .expected = "unexpected LINES" },
         { COMPUTED, CV_FRAME_LINES, .text = "a\n",
           .expected = "LINES while its output is coming" },
         { ARRIVED, CV_FRAME_OUTPUT, .chunk = 1000,
@@ -466,7 +465,7 @@ static void idlers_are_held_to_the_timeout(void **state)
                                        { ARRIVED, .idle = true },
                                        { COMPUTED, .idle = true } };
     static const char *const ends[] = {
-        ": left out: no data arrived there in 5 s\n",
+        ": left out: no data arrived there in 5 s: its link is too slow\n",
         ": lost, its chunks go elsewhere: a chunk has not ended "
         "within 1 s (failures.timeout_s) and 5 s more\n",
     };

@@ -90,7 +90,7 @@ static void nothing_is_done_twice(void **state)
 
 /* By default what was written is kept: the chunk is done again, as often as it takes, and nothing of
  * it is there twice. */
-static void what_was_seen_is_done_again(void **state)
+static void a_seen_chunk_is_done_again(void **state)
 {
     uint32_t seen = 0;
 
@@ -138,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_output),
         cmocka_unit_test(nothing_is_done_twice),
-        cmocka_unit_test(what_was_seen_is_done_again),
+        cmocka_unit_test(a_seen_chunk_is_done_again),
         cmocka_unit_test(frames_that_are_missed_are_noticed),
     };
 

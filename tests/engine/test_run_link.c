@@ -129,7 +129,7 @@ static void a_damaged_payload_is_noticed(void **state)
 }
 
 /* What is packed into little may be more than such a frame may have. */
-static void what_is_compressed_has_limits_as_well(void **state)
+static void compressed_data_has_limits_as_well(void **state)
 {
     static unsigned char zeros[10000], small[10000], bytes[CV_FRAME_HEAD + sizeof small];
     struct cv_link_compressor compressor;
@@ -213,7 +213,7 @@ static void only_whole_frames_are_signs_of_life(void **state)
 }
 
 /* Nobody reads: no more is kept than the limit, and that is the end of it. */
-static void what_nobody_reads_is_not_kept_without_end(void **state)
+static void unread_data_is_bounded(void **state)
 {
     static const unsigned char payload[100000];
     struct side side;
@@ -231,7 +231,7 @@ static void what_nobody_reads_is_not_kept_without_end(void **state)
     close_side(&side);
 }
 
-static void an_end_within_a_frame_is_told_from_one_between(void **state)
+static void an_end_within_a_frame_differs_from_one_between_frames(void **state)
 {
     static const struct {
         size_t length;
@@ -439,7 +439,7 @@ static uint64_t drain(struct sender *sender)
 }
 
 /* No more is on its way than the link moves in a quarter of a second, and a frame. */
-static void only_a_moment_of_sending_is_under_way(void **state)
+static void only_a_moment_of_sending_is_in_flight(void **state)
 {
     enum { LONG = 16 << 20, FRAME = 256 << 10 };
     static char zeros[LONG];
@@ -473,14 +473,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_length_is_noticed_at_once),
         cmocka_unit_test(a_damaged_payload_is_noticed),
-        cmocka_unit_test(what_is_compressed_has_limits_as_well),
+        cmocka_unit_test(compressed_data_has_limits_as_well),
         cmocka_unit_test(the_checksum_of_a_frame_comes_as_it_was_given),
         cmocka_unit_test(only_whole_frames_are_signs_of_life),
-        cmocka_unit_test(what_nobody_reads_is_not_kept_without_end),
-        cmocka_unit_test(an_end_within_a_frame_is_told_from_one_between),
+        cmocka_unit_test(unread_data_is_bounded),
+        cmocka_unit_test(an_end_within_a_frame_differs_from_one_between_frames),
         cmocka_unit_test(finish_ends_between_frames),
         cmocka_unit_test(finish_drops_bytes_without_a_reader),
-        cmocka_unit_test(only_a_moment_of_sending_is_under_way),
+        cmocka_unit_test(only_a_moment_of_sending_is_in_flight),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -171,7 +171,7 @@ static void binds_late(void **state)
 }
 
 /* When it reads first and when it has read all is told. */
-static void hears_the_reader(void **state)
+static void policy_is_notified_of_reading(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 0, 1e9 },
@@ -299,7 +299,7 @@ static void tries_again(void **state)
 
 /* What failed is tried by a worker whose open chunk waits for an order, which comes only when
  * that is done. */
-static void asks_who_waits(void **state)
+static void policy_asks_waiting_workers(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 1, 0 },    { AT_ONCE, CLEAVE_OPEN, 2, 0 },
@@ -443,7 +443,7 @@ static void waits_for_streams(void **state)
 }
 
 /* What has come is given: who writes the stream may be waiting for what becomes of it. */
-static void gives_what_has_come(void **state)
+static void policy_gives_arrived_input(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 0, 0 },
@@ -532,16 +532,16 @@ static int test(void)
         cmocka_unit_test(cuts_as_always),
         cmocka_unit_test(takes_any_command),
         cmocka_unit_test(binds_late),
-        cmocka_unit_test(hears_the_reader),
+        cmocka_unit_test(policy_is_notified_of_reading),
         cmocka_unit_test(takes_back_and_gives_again),
         cmocka_unit_test(names_who_leaves_them_open),
         cmocka_unit_test(tries_again),
-        cmocka_unit_test(asks_who_waits),
+        cmocka_unit_test(policy_asks_waiting_workers),
         cmocka_unit_test(ends_early),
         cmocka_unit_test(is_stopped),
         cmocka_unit_test(is_kept_and_reduced),
         cmocka_unit_test(waits_for_streams),
-        cmocka_unit_test(gives_what_has_come),
+        cmocka_unit_test(policy_gives_arrived_input),
         cmocka_unit_test(keeps_within_the_hold),
     };
 

@@ -139,7 +139,7 @@ static void takes_any_command(void **state)
 }
 
 /* When it reads first and when it has read all is told, with the times of that machine. */
-static void hears_the_reader(void **state)
+static void hosts_notify_the_policy_of_reading(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 1, 0 },     { AT_ONCE, CLEAVE_EXTEND, 1, 1e9 },
@@ -332,7 +332,7 @@ static int test(void)
         cmocka_unit_test(keeps_every_byte),
         cmocka_unit_test(sends_what_belongs_to_it),
         cmocka_unit_test(takes_any_command),
-        cmocka_unit_test(hears_the_reader),
+        cmocka_unit_test(hosts_notify_the_policy_of_reading),
         cmocka_unit_test(takes_back_and_gives_again),
         cmocka_unit_test(sends_no_more_than_is_read),
         cmocka_unit_test(is_held_to_the_timeout),

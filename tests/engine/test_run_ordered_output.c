@@ -126,7 +126,7 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-static void separate_outputs_are_whole_files(void **state)
+static void separate_outputs_are_complete_files(void **state)
 {
     enum { SIZE = 200000, OUTPUTS = 5 };
     const size_t before = open_descriptors();
@@ -309,7 +309,7 @@ static void an_output_that_just_fits_stays_whole(void **state)
 }
 
 /* A pipe holds pages, not copies: none may change while it is in there. */
-static void a_pipe_gets_what_was_finished(void **state)
+static void a_pipe_gets_finished_output(void **state)
 {
     static const uint64_t memories[] = { 0, 100000, 1 << 20, 256 << 20 };
 
@@ -326,7 +326,7 @@ static void a_pipe_gets_what_was_finished(void **state)
     }
 }
 
-static void a_file_gets_what_was_finished(void **state)
+static void a_file_gets_finished_output(void **state)
 {
     static const uint64_t memories[] = { 0, 100000, 256 << 20 };
 
@@ -344,7 +344,7 @@ static void a_file_gets_what_was_finished(void **state)
     }
 }
 
-static void a_socket_gets_what_was_finished(void **state)
+static void a_socket_gets_finished_output(void **state)
 {
     int ends[2];
     struct sink sink;
@@ -383,7 +383,7 @@ static void unordered_outputs_are_not_held_up(void **state)
 /* --- with a poller -------------------------------------------------------------------------- */
 
 /* Nobody reads at first: filling must go on, and nothing may be lost. */
-static void a_slow_reader_holds_nobody_up(void **state)
+static void a_slow_reader_blocks_no_worker(void **state)
 {
     const size_t size = 1 << 20;
     char *text = make_text(5, size), *got = malloc(3 * size);
@@ -436,7 +436,7 @@ static void assert_failed(const struct cv_ordered_output *outputs, int error,
     assert_string_equal(record.text, text);
 }
 
-static void a_sink_that_nobody_reads_is_an_error(void **state)
+static void an_unread_sink_is_an_error(void **state)
 {
     const char *text = "cannot write to stdout: its reader has exited";
 
@@ -584,14 +584,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_written_in_input_order),
         cmocka_unit_test(past_the_limit_outputs_go_to_disk),
-        cmocka_unit_test(separate_outputs_are_whole_files),
+        cmocka_unit_test(separate_outputs_are_complete_files),
         cmocka_unit_test(an_output_that_just_fits_stays_whole),
-        cmocka_unit_test(a_pipe_gets_what_was_finished),
-        cmocka_unit_test(a_file_gets_what_was_finished),
-        cmocka_unit_test(a_socket_gets_what_was_finished),
+        cmocka_unit_test(a_pipe_gets_finished_output),
+        cmocka_unit_test(a_file_gets_finished_output),
+        cmocka_unit_test(a_socket_gets_finished_output),
         cmocka_unit_test(unordered_outputs_are_not_held_up),
-        cmocka_unit_test(a_slow_reader_holds_nobody_up),
-        cmocka_unit_test(a_sink_that_nobody_reads_is_an_error),
+        cmocka_unit_test(a_slow_reader_blocks_no_worker),
+        cmocka_unit_test(an_unread_sink_is_an_error),
         cmocka_unit_test(a_full_sink_is_an_error),
         cmocka_unit_test(a_bad_directory_is_named),
         cmocka_unit_test(a_full_disk_is_an_error),

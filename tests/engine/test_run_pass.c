@@ -76,7 +76,7 @@ static void whole_lines_of_the_one_in_front(void **state)
 }
 
 /* Nothing of it was written: another may come in its place, or nothing. */
-static void what_is_dropped_makes_room(void **state)
+static void dropping_makes_room(void **state)
 {
     const int sink = make_file("", 0);
     struct cv_ordered_output *outputs = make_gather(sink, 1 << 20);
@@ -110,7 +110,7 @@ static void what_is_dropped_makes_room(void **state)
 }
 
 /* It may go on for ever: what is read takes no room, and disk that was needed comes back. */
-static void what_is_written_is_given_back(void **state)
+static void written_memory_is_given_back(void **state)
 {
     enum { LIMIT = 100000, LINES = 200000 };
     const int sink = make_file("", 0);
@@ -268,8 +268,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_lines_of_the_one_in_front),
-        cmocka_unit_test(what_is_dropped_makes_room),
-        cmocka_unit_test(what_is_written_is_given_back),
+        cmocka_unit_test(dropping_makes_room),
+        cmocka_unit_test(written_memory_is_given_back),
         cmocka_unit_test(a_pipe_that_is_full_is_not_waited_for),
         cmocka_unit_test(lines_are_taken_out),
         cmocka_unit_test(the_beginning_of_a_line_is_forgotten),

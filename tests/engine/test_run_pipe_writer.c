@@ -84,7 +84,7 @@ static void parts_arrive_one_after_the_other(void **state)
 }
 
 /* The memory of this process can be read at an offset but not spliced. */
-static void what_cannot_be_spliced_is_copied(void **state)
+static void unspliceable_input_is_copied(void **state)
 {
     char *text = make_text(2, SIZE), *got = malloc(SIZE + 1);
     const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -143,7 +143,7 @@ static void memory_that_lasts_is_not_copied(void **state)
     free(got);
 }
 
-static void what_was_fed_cannot_be_cut_off(void **state)
+static void fed_input_cannot_be_cut_off(void **state)
 {
     char *text = make_text(3, SIZE), *got = malloc(SIZE);
     const int file = make_file(text, SIZE);
@@ -336,7 +336,7 @@ static void stop_of_scarce(struct cv_writer_thread *threaded)
     cv_writer_thread_stop(threaded);
 }
 
-static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
+static void without_threads_the_feeder_makes_the_input(void **state)
 {
     char *text = make_text(9, SIZE), *got = malloc(SIZE);
 
@@ -377,13 +377,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_arrive_one_after_the_other),
-        cmocka_unit_test(what_cannot_be_spliced_is_copied),
+        cmocka_unit_test(unspliceable_input_is_copied),
         cmocka_unit_test(memory_that_lasts_is_not_copied),
-        cmocka_unit_test(what_was_fed_cannot_be_cut_off),
+        cmocka_unit_test(fed_input_cannot_be_cut_off),
         cmocka_unit_test(a_reader_may_go_away),
         cmocka_unit_test(sips_are_fed_into_an_empty_pipe),
         cmocka_unit_test(a_file_that_is_too_short_is_an_error),
-        cmocka_unit_test(what_no_thread_can_be_had_for_is_made_by_who_feeds),
+        cmocka_unit_test(without_threads_the_feeder_makes_the_input),
     };
 
     signal(SIGPIPE, SIG_IGN);

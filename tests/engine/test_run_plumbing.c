@@ -267,7 +267,7 @@ static void chunks_come_back_in_order(void **state)
 }
 
 /* Every second chunk takes longer than the one after it. */
-static void order_does_not_depend_on_who_is_first(void **state)
+static void results_do_not_depend_on_the_first_worker(void **state)
 {
     char digits[40];
     struct run run = { 0 };
@@ -349,7 +349,7 @@ static void a_failed_try_leaves_no_output(void **state)
     assert_int_equal(system(clean), 0); // NOLINT(cert-env33-c): a name made here
 }
 
-static void what_fails_for_good_holds_nothing_up(void **state)
+static void a_failed_chunk_blocks_nothing(void **state)
 {
     struct run run = { .retries = 2 };
 
@@ -364,7 +364,7 @@ static void what_fails_for_good_holds_nothing_up(void **state)
     close(run.sink);
 }
 
-static void what_hangs_is_stopped(void **state)
+static void a_hanging_command_is_stopped(void **state)
 {
     struct run polite = { .timeout_s = 0.2 }, stubborn = { .timeout_s = 0.2 };
 
@@ -413,12 +413,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_come_back_in_order),
-        cmocka_unit_test(order_does_not_depend_on_who_is_first),
+        cmocka_unit_test(results_do_not_depend_on_the_first_worker),
         cmocka_unit_test(commands_need_not_read),
         cmocka_unit_test(commands_may_print_a_lot),
         cmocka_unit_test(a_failed_try_leaves_no_output),
-        cmocka_unit_test(what_fails_for_good_holds_nothing_up),
-        cmocka_unit_test(what_hangs_is_stopped),
+        cmocka_unit_test(a_failed_chunk_blocks_nothing),
+        cmocka_unit_test(a_hanging_command_is_stopped),
         cmocka_unit_test(children_left_behind_hold_nothing_up),
         cmocka_unit_test(many_small_chunks),
     };

@@ -48,7 +48,7 @@ static void timer_called(void *context)
     note(context);
 }
 
-static void a_pipe_tells_when_it_is_ready(void **state)
+static void a_pipe_reports_readiness(void **state)
 {
     const size_t before = open_descriptors();
     struct cv_poller *poller;
@@ -91,7 +91,7 @@ static void a_pipe_tells_when_it_is_ready(void **state)
 }
 
 /* Both are ready in the same turn and each removes the other: one of them is called. */
-static void what_is_removed_is_not_called(void **state)
+static void a_removed_callback_is_not_called(void **state)
 {
     struct cv_poller *poller;
     struct calls calls = { .count = 0 };
@@ -139,7 +139,7 @@ static void what_is_removed_is_not_called(void **state)
 
 /* A process that was stopped finds a timer long due, and what that has waited for: it looks at
  * that first, but not for ever. */
-static void a_timer_that_is_late_waits_for_what_has_come(void **state)
+static void a_late_timer_waits_for_arrived_events(void **state)
 {
     struct cv_poller *poller;
     struct calls calls = { .count = 0 };
@@ -313,9 +313,9 @@ static void there_is_one_descriptor_for_no_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipe_tells_when_it_is_ready),
-        cmocka_unit_test(what_is_removed_is_not_called),
-        cmocka_unit_test(a_timer_that_is_late_waits_for_what_has_come),
+        cmocka_unit_test(a_pipe_reports_readiness),
+        cmocka_unit_test(a_removed_callback_is_not_called),
+        cmocka_unit_test(a_late_timer_waits_for_arrived_events),
         cmocka_unit_test(timers_are_called_in_order),
         cmocka_unit_test(signals_arrive_and_the_mask_comes_back),
         cmocka_unit_test(signals_that_are_held_stay_blocked),

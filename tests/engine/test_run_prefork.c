@@ -183,7 +183,7 @@ static void it_holds_nothing_of_others(void **state)
     cv_pipe_close(&other);
 }
 
-static void why_it_could_not_become_the_command_is_told(void **state)
+static void a_failed_exec_reports_its_reason(void **state)
 {
     char path[] = "/tmp/cleave-test-XXXXXX";
     const int fd = mkstemp(path);
@@ -231,7 +231,7 @@ static void its_standard_error_is_a_pipe_for_the_slot(void **state)
 }
 
 /* No more wait than there are commands, and what is not needed any more goes. */
-static void there_are_as_many_as_commands_until_nobody_needs_them(void **state)
+static void prestarted_processes_match_commands_until_unneeded(void **state)
 {
     const size_t before = open_descriptors();
     struct cv_process second;
@@ -269,7 +269,7 @@ static pid_t find_child(pid_t known)
     return found;
 }
 
-static void one_that_was_killed_is_not_taken(void **state)
+static void a_killed_process_is_not_taken(void **state)
 {
     siginfo_t info;
     pid_t child;
@@ -360,14 +360,13 @@ int main(void)
         cmocka_unit_test(commands_are_started_plainly_if_the_variable_is_set),
         cmocka_unit_test_setup_teardown(it_is_as_any_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_holds_nothing_of_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(why_it_could_not_become_the_command_is_told,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_exec_reports_its_reason, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(its_standard_error_is_a_pipe_for_the_slot, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
-            there_are_as_many_as_commands_until_nobody_needs_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_that_was_killed_is_not_taken, set_up,
-                                        tear_down),
+            prestarted_processes_match_commands_until_unneeded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_killed_process_is_not_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_ends_with_its_parent, set_up, tear_down),
     };
     const struct CMUnitTest refused[] = {

@@ -220,7 +220,7 @@ static void a_file_without_a_first_line_is_a_script(void **state)
     unlink(path);
 }
 
-static void a_signal_is_told_from_an_exit(void **state)
+static void a_signal_differs_from_an_exit(void **state)
 {
     struct started started;
 
@@ -252,7 +252,7 @@ static void a_command_dies_of_a_broken_pipe(void **state)
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-static void what_ignores_sigterm_is_killed(void **state)
+static void a_process_that_ignores_sigterm_is_killed(void **state)
 {
     struct started started;
     char byte;
@@ -451,7 +451,7 @@ static void a_thousand_failed_starts_are_all_told(void **state)
 }
 
 /* More than may be under way: nobody's fault is forgotten before it was asked for. */
-static void failed_starts_that_nobody_asks_about_are_kept(void **state)
+static void unqueried_failed_starts_are_kept(void **state)
 {
     enum { MANY = 100 };
     const struct cv_process_files files = with_output(nowhere);
@@ -503,7 +503,7 @@ static void trace(pid_t pid, int told)
 }
 
 /* A debugger hears of an end before us, and who it is told to by the descriptor has to wait. */
-static void one_that_is_traced_has_its_result_later(void **state)
+static void a_traced_process_has_its_result_later(void **state)
 {
     struct started started;
     struct cv_pipe told, go;
@@ -583,9 +583,9 @@ int main(void)
         cmocka_unit_test(a_prefix_and_variables_reach_the_command),
         cmocka_unit_test(a_command_that_is_not_there_is_named),
         cmocka_unit_test(a_file_without_a_first_line_is_a_script),
-        cmocka_unit_test(a_signal_is_told_from_an_exit),
+        cmocka_unit_test(a_signal_differs_from_an_exit),
         cmocka_unit_test(a_command_dies_of_a_broken_pipe),
-        cmocka_unit_test(what_ignores_sigterm_is_killed),
+        cmocka_unit_test(a_process_that_ignores_sigterm_is_killed),
         cmocka_unit_test(a_stopped_command_can_be_ended),
         cmocka_unit_test(children_left_behind_are_stopped_too),
         cmocka_unit_test(an_end_may_be_looked_for_instead),
@@ -593,8 +593,8 @@ int main(void)
         cmocka_unit_test(standard_descriptors_may_be_closed),
         cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
         cmocka_unit_test(a_thousand_failed_starts_are_all_told),
-        cmocka_unit_test(failed_starts_that_nobody_asks_about_are_kept),
-        cmocka_unit_test(one_that_is_traced_has_its_result_later),
+        cmocka_unit_test(unqueried_failed_starts_are_kept),
+        cmocka_unit_test(a_traced_process_has_its_result_later),
         cmocka_unit_test(signals_are_as_they_should_be),
     };
     int failed;

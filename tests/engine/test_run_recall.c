@@ -117,7 +117,7 @@ static void expect_heard(uint32_t host, uint32_t pieces, uint64_t bytes, uint32_
 
 /* The port is busy with another: who was to have it never hears of it, and the one behind it
  * has the port next. */
-static void what_waits_for_the_port_comes_back_whole(void **state)
+static void chunks_waiting_for_the_port_are_recalled_completely(void **state)
 {
     static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX };
 
@@ -164,7 +164,7 @@ static void the_end_of_what_waits_comes_back(void **state)
 }
 
 /* Behind another of its own on a link that is free for all. */
-static void what_waits_for_its_link_comes_back(void **state)
+static void chunks_waiting_for_their_link_are_recalled(void **state)
 {
     (void)state;
     play(2, CLEAVE_PORT_MULTI,
@@ -176,7 +176,7 @@ static void what_waits_for_its_link_comes_back(void **state)
 }
 
 /* Some of it is on its way: the rest is cut off here, and over there its end comes sooner. */
-static void the_rest_of_what_is_under_way_comes_back(void **state)
+static void the_rest_of_a_chunk_in_flight_is_recalled(void **state)
 {
     (void)state;
     play(2, CLEAVE_PORT_MULTI,
@@ -188,7 +188,7 @@ static void the_rest_of_what_is_under_way_comes_back(void **state)
 }
 
 /* All of it, though some is on its way: it is stopped over there, once, and begun anew. */
-static void what_is_under_way_comes_back_whole(void **state)
+static void a_chunk_in_flight_is_recalled_completely(void **state)
 {
     (void)state;
     play(2, CLEAVE_PORT_MULTI,
@@ -204,12 +204,12 @@ static void what_is_under_way_comes_back_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_waits_for_the_port_comes_back_whole),
+        cmocka_unit_test(chunks_waiting_for_the_port_are_recalled_completely),
         cmocka_unit_test(the_end_of_the_line_is_where_it_was),
         cmocka_unit_test(the_end_of_what_waits_comes_back),
-        cmocka_unit_test(what_waits_for_its_link_comes_back),
-        cmocka_unit_test(the_rest_of_what_is_under_way_comes_back),
-        cmocka_unit_test(what_is_under_way_comes_back_whole),
+        cmocka_unit_test(chunks_waiting_for_their_link_are_recalled),
+        cmocka_unit_test(the_rest_of_a_chunk_in_flight_is_recalled),
+        cmocka_unit_test(a_chunk_in_flight_is_recalled_completely),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -212,7 +212,7 @@ static void idle_workers_fold(void **state)
 }
 
 /* Who computes on another machine is free to have something folded here meanwhile. */
-static void who_computes_elsewhere_is_not_in_the_way(void **state)
+static void remote_workers_do_not_delay_the_sink(void **state)
 {
     struct world world;
 
@@ -266,7 +266,7 @@ static void crowded_workers_fold_first(void **state)
     close_world(&world);
 }
 
-static void a_command_that_fails_is_told(void **state)
+static void a_failing_command_is_reported(void **state)
 {
     struct world world;
     struct cleave_error err;
@@ -312,9 +312,9 @@ int main(void)
         cmocka_unit_test(folded_outputs_keep_their_order),
         cmocka_unit_test(a_result_covers_all_of_the_input),
         cmocka_unit_test(idle_workers_fold),
-        cmocka_unit_test(who_computes_elsewhere_is_not_in_the_way),
+        cmocka_unit_test(remote_workers_do_not_delay_the_sink),
         cmocka_unit_test(crowded_workers_fold_first),
-        cmocka_unit_test(a_command_that_fails_is_told),
+        cmocka_unit_test(a_failing_command_is_reported),
         cmocka_unit_test(nothing_is_folded_after_a_stop),
     };
 

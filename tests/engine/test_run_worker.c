@@ -455,28 +455,33 @@ static void frames_out_of_turn_are_refused(void **state)
         { CV_FRAME_JOB, 0, 0, 0, "broke the protocol: JOB" },
         { CV_FRAME_READY, 0, 0, 0, "broke the protocol: READY" },
         { CV_FRAME_GOT, 0, 2, 0, "broke the protocol: GOT" },
-        { CV_FRAME_PIECE, 0, 1, 0, "broke the protocol: PIECE after the end of that piece" },
+        { CV_FRAME_PIECE, 0, 1, 0,
+          "broke the protocol: PIECE after the end of that piece" },
         { CV_FRAME_PIECE, 0, 2, 0,
           "broke the protocol: PIECE while all of the piece is" },
         { CV_FRAME_PIECE, 0, 3, 0,
           "broke the protocol: PIECE while the piece is coming" },
-        { CV_FRAME_PIECE, 1, 2, 0, "broke the protocol: PIECE after the end of that piece" },
+        { CV_FRAME_PIECE, 1, 2, 0,
+          "broke the protocol: PIECE after the end of that piece" },
         { CV_FRAME_PIECE, 2, 4, 0,
           "broke the protocol: PIECE while there is no such slot" },
         { CV_FRAME_PIECE, 0, UINT64_MAX, 0, "expected a piece of the input" },
-        { CV_FRAME_DATA, 0, 1, 1, "broke the protocol: DATA after the end of that piece" },
+        { CV_FRAME_DATA, 0, 1, 1,
+          "broke the protocol: DATA after the end of that piece" },
         { CV_FRAME_DATA, 0, 2, 1,
           "broke the protocol: DATA while all of the piece is here" },
         { CV_FRAME_DATA, 0, 4, 1,
           "broke the protocol: DATA while there is no such piece" },
-        { CV_FRAME_DATA, 1, 3, 1, "broke the protocol: DATA after the end of that piece" },
+        { CV_FRAME_DATA, 1, 3, 1,
+          "broke the protocol: DATA after the end of that piece" },
         { CV_FRAME_DATA, 0, 3, 0, "got bytes that belong to no piece" },
         { CV_FRAME_DATA, 0, 3, 2, "got bytes that belong to no piece" },
         { CV_FRAME_DATA, 0, 3, 3, "got bytes that belong to no piece" },
         { CV_FRAME_PACKED, 0, 2, 0,
           "broke the protocol: PACKED while all of the piece is here" },
         { CV_FRAME_PACKED, 0, 3, 0, "expected a compressed piece, got something else" },
-        { CV_FRAME_DRAWN, 0, 1, 0, "broke the protocol: DRAWN after the end of that piece" },
+        { CV_FRAME_DRAWN, 0, 1, 0,
+          "broke the protocol: DRAWN after the end of that piece" },
         { CV_FRAME_DRAWN, 0, 3, 0, "expected a piece to be fetched, got something else" },
         { CV_FRAME_CUT, 0, 3, 1, "broke the protocol: CUT while the piece is coming" },
         { CV_FRAME_CUT, 0, 4, 1, "broke the protocol: CUT while there is no such piece" },
@@ -579,7 +584,7 @@ static void compressed_pieces_that_cannot_be_are_refused(void **state)
           "expected a compressed piece" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "abcd",
-          "not all of a compressed" },
+          "a compressed piece is incomplete" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "abcdef",
           "belong to no piece" },
@@ -598,7 +603,7 @@ static void compressed_pieces_that_cannot_be_are_refused(void **state)
 }
 
 /* That is for the master to judge: it has the file. */
-static void what_cannot_be_decoded_is_told(void **state)
+static void undecodable_input_is_reported(void **state)
 {
     static struct cv_packed_block block[] = { { .in = 7 } };
     static struct worker worker;
@@ -659,7 +664,7 @@ static void another_master_is_refused(void **state)
 /* --- how it ends -------------------------------------------------------------------------- */
 
 /* Each end has a status of its own, whatever the words. */
-static void ends_are_told_apart(void **state)
+static void kinds_of_ends_are_distinguished(void **state)
 {
     static const struct {
         enum { REFUSE, BE_SILENT, SIGNAL, CLOSE } how;
@@ -710,9 +715,9 @@ int main(void)
         cmocka_unit_test(frames_out_of_turn_are_refused),
         cmocka_unit_test(bytes_beyond_a_piece_are_refused),
         cmocka_unit_test(compressed_pieces_that_cannot_be_are_refused),
-        cmocka_unit_test(what_cannot_be_decoded_is_told),
+        cmocka_unit_test(undecodable_input_is_reported),
         cmocka_unit_test(another_master_is_refused),
-        cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(kinds_of_ends_are_distinguished),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

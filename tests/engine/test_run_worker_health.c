@@ -236,7 +236,7 @@ static void modes(void **state)
     cv_splitter_free(splitter);
 }
 
-static void others_may_write(void **state)
+static void other_outputs_may_be_written(void **state)
 {
     struct cleave_error err;
 
@@ -289,10 +289,14 @@ static void links(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_schemas),     cmocka_unit_test(other_pages),
-        cmocka_unit_test(overlaps),          cmocka_unit_test(other_formats),
-        cmocka_unit_test(overwritten_wreck), cmocka_unit_test(modes),
-        cmocka_unit_test(others_may_write),  cmocka_unit_test(links),
+        cmocka_unit_test(other_schemas),
+        cmocka_unit_test(other_pages),
+        cmocka_unit_test(overlaps),
+        cmocka_unit_test(other_formats),
+        cmocka_unit_test(overwritten_wreck),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(other_outputs_may_be_written),
+        cmocka_unit_test(links),
     };
 
     return cmocka_run_group_tests(tests, make_journal, forget_journal);

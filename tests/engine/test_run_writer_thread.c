@@ -182,7 +182,7 @@ static void all_comes_in_order(void **state)
 }
 
 /* While it is held nothing is put in, whatever room there is; the numbers fit each other. */
-static void what_is_held_stays(void **state)
+static void held_input_stays(void **state)
 {
     char *text = make_text(2, SIZE);
     struct spring spring = make_spring(text);
@@ -212,7 +212,7 @@ static void what_is_held_stays(void **state)
     free(text);
 }
 
-static void what_was_put_in_cannot_be_cut_off(void **state)
+static void queued_input_cannot_be_cut_off(void **state)
 {
     char *text = make_text(3, SIZE);
     struct spring spring = make_spring(text);
@@ -243,7 +243,7 @@ static void what_was_put_in_cannot_be_cut_off(void **state)
 }
 
 /* Cut off where it stands while it waits for room: that it is done is heard of before it is read. */
-static void who_waits_for_room_hears_of_the_end(void **state)
+static void a_waiting_writer_is_notified_of_the_end(void **state)
 {
     char *text = make_text(4, SIZE);
     struct spring spring = make_spring(text);
@@ -298,7 +298,7 @@ static void it_grows(void **state)
     free(text);
 }
 
-static void steps_are_told(void **state)
+static void steps_are_reported(void **state)
 {
     char *text = make_text(6, SIZE);
     struct spring spring = make_spring(text);
@@ -342,7 +342,7 @@ static void a_reader_may_go_away(void **state)
     free(text);
 }
 
-static void what_is_damaged_is_told_behind_what_is_good(void **state)
+static void damage_is_reported_after_the_good_part(void **state)
 {
     char *text = make_text(8, SIZE);
     struct spring spring = make_spring(text);
@@ -395,13 +395,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_comes_in_order),
-        cmocka_unit_test(what_is_held_stays),
-        cmocka_unit_test(what_was_put_in_cannot_be_cut_off),
-        cmocka_unit_test(who_waits_for_room_hears_of_the_end),
+        cmocka_unit_test(held_input_stays),
+        cmocka_unit_test(queued_input_cannot_be_cut_off),
+        cmocka_unit_test(a_waiting_writer_is_notified_of_the_end),
         cmocka_unit_test(it_grows),
-        cmocka_unit_test(steps_are_told),
+        cmocka_unit_test(steps_are_reported),
         cmocka_unit_test(a_reader_may_go_away),
-        cmocka_unit_test(what_is_damaged_is_told_behind_what_is_good),
+        cmocka_unit_test(damage_is_reported_after_the_good_part),
         cmocka_unit_test(it_can_be_stopped),
     };
 

@@ -63,7 +63,7 @@ static void receive(struct line *line, unsigned came, bool ended)
 
 /* --- going out ---------------------------------------------------------------------------- */
 
-static void who_waits_for_a_slab_is_told_of_one(void **state)
+static void a_waiting_rank_is_sent_a_slab(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
@@ -92,7 +92,7 @@ static void who_waits_for_a_slab_is_told_of_one(void **state)
     close_line(&line);
 }
 
-static void who_cannot_be_heard_is_told_so(void **state)
+static void an_unreachable_rank_gets_an_error(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
@@ -110,7 +110,7 @@ static void who_cannot_be_heard_is_told_so(void **state)
 
 /* --- coming in ---------------------------------------------------------------------------- */
 
-static void what_comes_is_read_in_order_and_then_the_end(void **state)
+static void frames_are_read_in_order_and_then_the_end(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
@@ -140,7 +140,7 @@ static void what_comes_is_read_in_order_and_then_the_end(void **state)
 }
 
 /* The other rank must not wait for somebody who reads no more. */
-static void what_comes_for_who_has_left_is_dropped(void **state)
+static void frames_for_a_departed_rank_are_dropped(void **state)
 {
     (void)state;
     for (int says_end = 0; says_end < 2; says_end++) {
@@ -163,10 +163,10 @@ static void what_comes_for_who_has_left_is_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waits_for_a_slab_is_told_of_one),
-        cmocka_unit_test(who_cannot_be_heard_is_told_so),
-        cmocka_unit_test(what_comes_is_read_in_order_and_then_the_end),
-        cmocka_unit_test(what_comes_for_who_has_left_is_dropped),
+        cmocka_unit_test(a_waiting_rank_is_sent_a_slab),
+        cmocka_unit_test(an_unreachable_rank_gets_an_error),
+        cmocka_unit_test(frames_are_read_in_order_and_then_the_end),
+        cmocka_unit_test(frames_for_a_departed_rank_are_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,7 +165,7 @@ static void drain(const struct cleave_policy *policy, enum cleave_port port,
     cleave_platform_free(platform);
 }
 
-static void sizes_follow_what_was_given(void **state)
+static void sizes_follow_the_given_input(void **state)
 {
     static const enum cleave_port ports[] = { CLEAVE_PORT_MULTI, CLEAVE_PORT_ONE };
     size_t policies = 0;
@@ -189,7 +189,7 @@ static void sizes_follow_what_was_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_follow_what_was_given),
+        cmocka_unit_test(sizes_follow_the_given_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

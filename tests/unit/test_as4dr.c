@@ -480,7 +480,7 @@ static void profile_work_is_what_ends(void **state)
 
 /* A part for which the stream had nothing left is over before those ahead of it; each result
  * is fetched all the same. */
-static void results_of_empty_parts_keep_nobody_out(void **state)
+static void results_of_empty_parts_exclude_no_worker(void **state)
 {
     const struct cleave_worker workers[] = { { 5, 0.01, 15, 0.001, 15, 0.001 },
                                              { 2, 0.01, 40, 0.001, 40, 0.001 } };
@@ -526,7 +526,7 @@ int main(void)
         cmocka_unit_test(workers_without_time_to_compute_are_left_out),
         cmocka_unit_test(history_finds_the_period),
         cmocka_unit_test(profile_work_is_what_ends),
-        cmocka_unit_test(results_of_empty_parts_keep_nobody_out),
+        cmocka_unit_test(results_of_empty_parts_exclude_no_worker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

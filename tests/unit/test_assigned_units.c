@@ -16,7 +16,7 @@ static void note(struct cv_assigned_units *handed, enum cleave_event_kind kind,
                                        .kind = kind, .chunk = chunk, .units = units });
 }
 
-static void what_came_counts(void **state)
+static void arrived_units_count(void **state)
 {
     struct cv_assigned_units handed = { .units = 0 };
 
@@ -81,7 +81,7 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_came_counts),
+        cmocka_unit_test(arrived_units_count),
         cmocka_unit_test(memory_is_bounded),
     };
 

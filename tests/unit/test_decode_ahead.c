@@ -170,7 +170,7 @@ static void files_that_are_cut_short_or_changed(void **state)
     free(tape.bytes);
 }
 
-static void files_with_something_behind(void **state)
+static void files_with_trailing_bytes(void **state)
 {
     static const struct {
         const char *bytes;
@@ -344,7 +344,7 @@ int main(void)
         cmocka_unit_test(whole_files),
         cmocka_unit_test(heads_that_come_in_parts),
         cmocka_unit_test(files_that_are_cut_short_or_changed),
-        cmocka_unit_test(files_with_something_behind),
+        cmocka_unit_test(files_with_trailing_bytes),
         cmocka_unit_test(inputs_that_cannot_be_read),
         cmocka_unit_test(large_members),
         cmocka_unit_test(nothing_is_held_back),

@@ -116,7 +116,7 @@ static void all_forms_however_they_come(void **state)
     free(tape);
 }
 
-static void an_end_before_the_end_is_told(void **state)
+static void a_truncated_stream_is_reported(void **state)
 {
     struct tape *tape = malloc(sizeof *tape);
     struct cleave_error err;
@@ -168,7 +168,7 @@ static void changed_bytes_are_noticed(void **state)
     free(tape);
 }
 
-static void zeros_behind_are_nothing_and_others_are_not(void **state)
+static void trailing_zeros_are_ignored_and_other_bytes_are_not(void **state)
 {
     struct tape *tape = malloc(sizeof *tape);
     struct cleave_error err;
@@ -295,7 +295,7 @@ static void checksum_of_a_gzip_header_is_compared(void **state)
 }
 
 /* At the end of a large block, all of it would be decoded for the byte before a cut. */
-static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
+static void cuts_are_searched_after_ends_of_large_blocks(void **state)
 {
     enum { LARGE = 24 << 20, SMALL = 65280, NEAR = 16 * 1024 };
     const uint64_t sizes[] = { LARGE, LARGE, SMALL, LARGE, 100 };
@@ -325,13 +325,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_forms_however_they_come),
-        cmocka_unit_test(an_end_before_the_end_is_told),
+        cmocka_unit_test(a_truncated_stream_is_reported),
         cmocka_unit_test(changed_bytes_are_noticed),
-        cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
+        cmocka_unit_test(trailing_zeros_are_ignored_and_other_bytes_are_not),
         cmocka_unit_test(bytes_before_damage_are_given_out),
         cmocka_unit_test(deflate_by_hand),
         cmocka_unit_test(checksum_of_a_gzip_header_is_compared),
-        cmocka_unit_test(cuts_are_looked_for_behind_ends_of_large_blocks),
+        cmocka_unit_test(cuts_are_searched_after_ends_of_large_blocks),
     };
 
     return cmocka_run_group_tests(tests, make_truth, NULL);

@@ -172,7 +172,7 @@ static size_t pick(const struct cv_retry *again, const struct cv_candidate *who,
     return picked;
 }
 
-static void others_first(void **state)
+static void other_workers_try_first(void **state)
 {
     struct cv_retry again = { .chunk.past = { .items = { { 1, 0 }, { 0, 0 } },
                                               .count = 2 } };
@@ -336,7 +336,7 @@ int main(void)
         cmocka_unit_test(a_reason_names_the_failure_it_speaks_of),
         cmocka_unit_test(a_suspect_waits_for_the_tries_of_others),
         cmocka_unit_test(failures_of_many_domains_without_a_success_are_not_doubtful),
-        cmocka_unit_test(others_first),
+        cmocka_unit_test(other_workers_try_first),
         cmocka_unit_test(in_and_out),
         cmocka_unit_test(halves_end_at_records),
         cmocka_unit_test(families_give_up),

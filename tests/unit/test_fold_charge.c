@@ -151,7 +151,7 @@ static void few_chunks_where_each_is_folded(void **state)
     }
 }
 
-static void what_is_charged(void **state)
+static void charge_grows_with_folds(void **state)
 {
     const struct cleave_view two = { .folders = 2 }, many = { .folders = 40 },
                              none = { 0 };
@@ -172,7 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_chunks_where_each_is_folded),
-        cmocka_unit_test(what_is_charged),
+        cmocka_unit_test(charge_grows_with_folds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void joins_over_gaps(void **state)
 
 /* --- several at a time -------------------------------------------------------------------- */
 
-static void takes_all_that_are_few(void **state)
+static void takes_every_partial_if_few(void **state)
 {
     struct cv_fold_plan *plan = make(WORKERS, false, 16);
     struct cv_fold_step step;
@@ -174,7 +174,7 @@ static void takes_all_that_are_few(void **state)
     cv_fold_plan_free(plan);
 }
 
-static void shares_what_is_more(void **state)
+static void shares_many_partials(void **state)
 {
     bool may[WORKERS] = { true, true, false, true, false };
     struct cv_fold_plan *plan = make(WORKERS, false, 16);
@@ -341,7 +341,7 @@ static void a_giver_is_lost(void **state)
 
 /* --- ahead -------------------------------------------------------------------------------- */
 
-static void goes_ahead_to_who_folds(void **state)
+static void partials_go_ahead_to_the_folding_worker(void **state)
 {
     struct cv_fold_plan *plan = make(WORKERS, false, 2);
     struct cv_fold_step step;
@@ -413,13 +413,13 @@ int main(void)
         cmocka_unit_test(folds_where_it_may),
         cmocka_unit_test(keeps_one_at_home_first),
         cmocka_unit_test(joins_over_gaps),
-        cmocka_unit_test(takes_all_that_are_few),
-        cmocka_unit_test(shares_what_is_more),
+        cmocka_unit_test(takes_every_partial_if_few),
+        cmocka_unit_test(shares_many_partials),
         cmocka_unit_test(takes_the_longest_then_the_nearest),
         cmocka_unit_test(any_of_a_worker_at_once),
         cmocka_unit_test(a_few_small_ones_wait),
         cmocka_unit_test(a_giver_is_lost),
-        cmocka_unit_test(goes_ahead_to_who_folds),
+        cmocka_unit_test(partials_go_ahead_to_the_folding_worker),
         cmocka_unit_test(is_near_with_one_transfer_to_go),
     };
 

@@ -55,7 +55,7 @@ static const struct cv_format_guess *find(const char *bytes, size_t length)
     return found;
 }
 
-static void forms_are_told_apart(void **state)
+static void formats_are_distinguished(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -86,7 +86,7 @@ static void beginnings_are_that_or_nothing(void **state)
 }
 
 /* What has no line end in its first MiB is one line, whatever else it is. */
-static void what_has_no_line_ends_is_told(void **state)
+static void input_without_line_ends_is_reported(void **state)
 {
     char *bytes = malloc(CV_GUESS_LINE);
 
@@ -110,8 +110,8 @@ static void what_has_no_line_ends_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_line_ends_is_told),
-        cmocka_unit_test(forms_are_told_apart),
+        cmocka_unit_test(input_without_line_ends_is_reported),
+        cmocka_unit_test(formats_are_distinguished),
         cmocka_unit_test(beginnings_are_that_or_nothing),
     };
 

@@ -113,7 +113,7 @@ static enum cleave_status decode(uint8_t type, uint16_t flags, uint32_t length,
     return cv_frame_decode(bytes, &got, err);
 }
 
-static void lengths_and_flags_are_those_of_the_kind(void **state)
+static void lengths_and_flags_follow_the_kind(void **state)
 {
     unsigned known = 0;
     struct cleave_error err;
@@ -161,7 +161,7 @@ static uint64_t add_frame(uint64_t sum, uint64_t value, const char *text)
 }
 
 /* The sum tells order, parts, lengths and bytes. */
-static void a_sum_says_which_frames_there_were(void **state)
+static void checksum_covers_all_frames(void **state)
 {
     const uint64_t ab = add_frame(add_frame(0, 1, "a"), 1, "b");
     const struct cv_frame_head one = { .length = 1, .checksum = 7 },
@@ -306,8 +306,8 @@ int main(void)
         cmocka_unit_test(other_heads_are_refused),
         cmocka_unit_test(every_damaged_bit_of_a_head_is_found),
         cmocka_unit_test(every_damaged_bit_of_a_payload_is_found),
-        cmocka_unit_test(lengths_and_flags_are_those_of_the_kind),
-        cmocka_unit_test(a_sum_says_which_frames_there_were),
+        cmocka_unit_test(lengths_and_flags_follow_the_kind),
+        cmocka_unit_test(checksum_covers_all_frames),
         cmocka_unit_test(a_job_comes_out_as_it_went_in),
         cmocka_unit_test(pieces_and_ends_come_out_as_they_went_in),
         cmocka_unit_test(compressing_is_tried_only_where_it_can_pay),

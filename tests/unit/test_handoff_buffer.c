@@ -57,7 +57,7 @@ static void it_can_be_read_when_there_is_something(void **state)
     cv_handoff_buffer_free(buffer);
 }
 
-static void nobody_is_woken_for_little(void **state)
+static void small_amounts_wake_no_reader(void **state)
 {
     enum { LEAST = 300 };
     struct cv_handoff_buffer *buffer;
@@ -89,7 +89,7 @@ static void nobody_is_woken_for_little(void **state)
 }
 
 /* Less than it is worth to wake somebody for, but no more can come. */
-static void it_can_be_read_when_nothing_is_lent_any_more(void **state)
+static void buffer_is_readable_after_the_last_return(void **state)
 {
     struct cv_handoff_buffer *buffer;
     char bytes[7], other[7];
@@ -195,7 +195,7 @@ static void all_comes_in_order(void **state)
     come_in_order(1, ROOM + 1);
 }
 
-static void who_writes_is_told_that_nobody_reads(void **state)
+static void writer_is_notified_of_an_exited_reader(void **state)
 {
     struct writer writer = { .wanted = true };
     uint8_t bytes[ROOM];
@@ -214,10 +214,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_can_be_read_when_there_is_something),
-        cmocka_unit_test(nobody_is_woken_for_little),
-        cmocka_unit_test(it_can_be_read_when_nothing_is_lent_any_more),
+        cmocka_unit_test(small_amounts_wake_no_reader),
+        cmocka_unit_test(buffer_is_readable_after_the_last_return),
         cmocka_unit_test(all_comes_in_order),
-        cmocka_unit_test(who_writes_is_told_that_nobody_reads),
+        cmocka_unit_test(writer_is_notified_of_an_exited_reader),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void left_out_of_the_plan_means_no_tail(void **state)
 }
 
 /* The last 20 units take two workers less than two seconds. */
-static void who_starts_too_late_gets_no_tail(void **state)
+static void a_late_starter_gets_no_tail(void **state)
 {
     const struct cleave_policy *const policies[] = { &cleave_policy_rumr,
                                                      &cleave_policy_rx };
@@ -98,7 +98,7 @@ static void who_starts_too_late_gets_no_tail(void **state)
 }
 
 /* It had a chunk of the head, and is not asked again when that is done. */
-static void who_is_late_takes_its_part_of_the_head_only(void **state)
+static void a_late_worker_takes_its_part_of_the_head_only(void **state)
 {
     const struct cleave_setting settings[] = { { "alike", "0" } };
     struct cleave_job job = {
@@ -129,8 +129,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(least_chunks_are_each_workers_own),
         cmocka_unit_test(left_out_of_the_plan_means_no_tail),
-        cmocka_unit_test(who_starts_too_late_gets_no_tail),
-        cmocka_unit_test(who_is_late_takes_its_part_of_the_head_only),
+        cmocka_unit_test(a_late_starter_gets_no_tail),
+        cmocka_unit_test(a_late_worker_takes_its_part_of_the_head_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

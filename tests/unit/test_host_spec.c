@@ -33,7 +33,7 @@ static void check_range(const char *list, const char *expected)
     cv_arena_done(&arena);
 }
 
-static void ranges_are_those_of_slurm(void **state)
+static void ranges_agree_with_slurm(void **state)
 {
     (void)state;
     check_range("login", "login");
@@ -337,7 +337,7 @@ static void other_ways_are_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_are_those_of_slurm),
+        cmocka_unit_test(ranges_agree_with_slurm),
         cmocka_unit_test(bad_ranges_are_refused),
         cmocka_unit_test(names_are_not_longer_than_names_are),
         cmocka_unit_test(lists_of_the_command_line),

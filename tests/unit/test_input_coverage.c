@@ -146,7 +146,7 @@ static void twice_is_named(void **state)
     expect(fixture, true, "5 to 10", 1, "were settled twice");
 }
 
-static void what_is_lost_is_done_again(void **state)
+static void lost_input_is_done_again(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -160,7 +160,7 @@ static void what_is_lost_is_done_again(void **state)
     expect(fixture, false, "40 to 60", 0, "were lost without having been done");
 }
 
-static void what_failed_cannot_be_lost(void **state)
+static void failed_input_cannot_be_lost(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -248,8 +248,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_of_it_is_good, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(twice_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_lost_is_done_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_failed_cannot_be_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lost_input_is_done_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_input_cannot_be_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_there_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(agrees_with_a_table, set_up, tear_down),
         cmocka_unit_test(books_balance),

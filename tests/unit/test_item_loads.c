@@ -544,7 +544,7 @@ static double against_pull(double slower, double *out_worst)
     return sum / JOBS;
 }
 
-static void a_slow_worker_is_no_surprise(void **state)
+static void a_slow_worker_is_expected(void **state)
 {
     double equal, slow, worst_equal, worst_slow;
 
@@ -755,7 +755,7 @@ int main(void)
         cmocka_unit_test(books_are_kept),
         cmocka_unit_test(wrong_jobs),
         cmocka_unit_test(empty_items),
-        cmocka_unit_test(a_slow_worker_is_no_surprise),
+        cmocka_unit_test(a_slow_worker_is_expected),
         cmocka_unit_test(learnt_costs),
         cmocka_unit_test(nothing_waits_for_a_worker_that_hangs),
         cmocka_unit_test(lost_items_are_done),

@@ -117,7 +117,7 @@ static void expect_read(const char *shell, const char *command)
 
 /* A shell gives back what was put into its line, in whatever quotes the place stands. What it
  * removes itself, ends of lines behind $(...), has a byte behind it. */
-static void a_shell_reads_what_was_quoted(void **state)
+static void a_shell_reads_quoted_words_back(void **state)
 {
     static const char *const commands[] = {
         "printf '%s\\0' {}",
@@ -319,7 +319,7 @@ static void expect_words(const char *const *words, bool literal, const char *exp
     cv_item_commands_done(&commands);
 }
 
-static void a_shell_is_there_when_it_is_needed(void **state)
+static void a_shell_is_used_only_if_needed(void **state)
 {
     static const struct {
         const char *words[6];
@@ -363,12 +363,12 @@ static void a_shell_is_there_when_it_is_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shell_reads_what_was_quoted),
+        cmocka_unit_test(a_shell_reads_quoted_words_back),
         cmocka_unit_test(rows_are_combinations),
         cmocka_unit_test(a_product_takes_no_memory),
         cmocka_unit_test(a_list_is_used_while_it_comes),
         cmocka_unit_test(released_values_take_no_memory),
-        cmocka_unit_test(a_shell_is_there_when_it_is_needed),
+        cmocka_unit_test(a_shell_is_used_only_if_needed),
     };
 
     return cmocka_run_group_tests_name("items", tests, NULL, NULL);

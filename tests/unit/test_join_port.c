@@ -54,7 +54,7 @@ static void allow_files(bool more)
 
 /* Who waits while there are no descriptors is told of once, does not keep anybody busy, and is
  * let in later. */
-static void those_who_wait_are_let_in_later(void **state)
+static void waiting_hosts_are_let_in_later(void **state)
 {
     char folder[] = "/tmp/cleave-join-XXXXXX", path[64];
     struct seen seen = { 0 };
@@ -93,7 +93,7 @@ static void those_who_wait_are_let_in_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_who_wait_are_let_in_later),
+        cmocka_unit_test(waiting_hosts_are_let_in_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

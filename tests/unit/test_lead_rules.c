@@ -65,7 +65,7 @@ static void leaders_get_whom_they_are_given(void **state)
     }
 }
 
-static void what_makes_no_sense_is_told(void **state)
+static void contradictions_are_refused(void **state)
 {
     static const struct {
         const char *texts[4];
@@ -77,17 +77,17 @@ static void what_makes_no_sense_is_told(void **state)
         { { "a:n1", "b:n1" },
           "hosts.via: 'n1' is led by 'a' and by 'b': expected one leader" },
         { { "a", "b" },
-          "hosts.via: expected one leader of all other hosts, got 'a' and 'b': say whom each "
-          "leads, hosts.via a:HOSTS" },
+          "hosts.via: expected one leader of all other hosts, got 'a' and 'b': name the "
+          "hosts of each, hosts.via a:HOSTS" },
         { { "a:n1,n2,b", "b" }, "hosts.via b: no other host is left to lead" },
         { { "a:b", "b:n1", "n1:a" },
           "hosts.via: 'a' leads itself: leaders form a circle" },
         { { "a:n1:2" },
-          "hosts.via: expected names of workers, of which the platform file says how "
-          "they are reached, got 'n1'" },
+          "hosts.via: expected names of workers whose connection the platform file "
+          "describes, got 'n1'" },
         { { "me@a:n1" },
-          "hosts.via: expected names of workers, of which the platform file says how "
-          "they are reached, got 'me@a'" },
+          "hosts.via: expected names of workers whose connection the platform file "
+          "describes, got 'me@a'" },
         { { "a:" }, "hosts.via: expected a host before and after each comma, got ''" },
         { { "a:4" },
           "hosts.via: expected the hosts behind the leader after the ':', whose own "
@@ -114,7 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaders_get_whom_they_are_given),
-        cmocka_unit_test(what_makes_no_sense_is_told),
+        cmocka_unit_test(contradictions_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void reads(struct scene *scene, uint32_t worker, double units, double out
                                        .time_s = time_s });
 }
 
-static void workers_that_are_alike_start_on_equal_ranges(void **state)
+static void equal_workers_start_on_equal_ranges(void **state)
 {
     struct scene scene;
 
@@ -275,7 +275,7 @@ static void a_slow_link_limits_a_share(void **state)
     end(&scene);
 }
 
-static void what_is_swallowed_is_closed_at_once(void **state)
+static void a_chunk_read_at_once_is_closed(void **state)
 {
     struct scene scene;
 
@@ -294,7 +294,7 @@ static void what_is_swallowed_is_closed_at_once(void **state)
 }
 
 /* Worker 0 has done its share, worker 2 is behind, and worker 1 does not answer. */
-static void a_worker_that_does_not_answer_holds_up_nobody(void **state)
+static void a_worker_that_does_not_answer_blocks_no_other(void **state)
 {
     struct scene scene;
 
@@ -436,7 +436,7 @@ static void nothing_is_copied_where_it_may_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workers_that_are_alike_start_on_equal_ranges),
+        cmocka_unit_test(equal_workers_start_on_equal_ranges),
         cmocka_unit_test(workers_that_differ_wait_for_one_small_test),
         cmocka_unit_test(a_slow_test_is_not_waited_for),
         cmocka_unit_test(started_commands_get_shares_after_a_test),
@@ -444,8 +444,8 @@ int main(void)
         cmocka_unit_test(the_smallest_kind_is_tested_first),
         cmocka_unit_test(a_chunk_whose_rest_is_unknown_ends_soon),
         cmocka_unit_test(a_slow_link_limits_a_share),
-        cmocka_unit_test(what_is_swallowed_is_closed_at_once),
-        cmocka_unit_test(a_worker_that_does_not_answer_holds_up_nobody),
+        cmocka_unit_test(a_chunk_read_at_once_is_closed),
+        cmocka_unit_test(a_worker_that_does_not_answer_blocks_no_other),
         cmocka_unit_test(a_chunk_that_is_late_is_copied_once),
         cmocka_unit_test(a_copy_that_is_refused_is_not_asked_for_again),
         cmocka_unit_test(nothing_is_copied_where_it_may_not),

@@ -134,7 +134,7 @@ static void auto_does_what_rounds_does(void **state)
 }
 
 /* Without results umr-plus does more here than rounds, which knows what it does. */
-static void auto_does_what_others_do(void **state)
+static void auto_agrees_with_the_chosen_policy(void **state)
 {
     struct cleave_platform *platform = read(uneven);
     const double plus = work_of(platform, "umr-plus", 0, 1);
@@ -192,7 +192,7 @@ static void little_memory_is_kept_to(void **state)
 }
 
 /* Nor is a load asked for that none of them ends in time. */
-static void no_load_tells_who_does_most(void **state)
+static void without_load_the_best_worker_is_named(void **state)
 {
     struct cleave_platform *platform = read(away);
     const double plus = work_in(platform, "umr-plus", SHORT_S, 0, 0, 1);
@@ -250,10 +250,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_end_in_time),
         cmocka_unit_test(auto_does_what_rounds_does),
-        cmocka_unit_test(auto_does_what_others_do),
+        cmocka_unit_test(auto_agrees_with_the_chosen_policy),
         cmocka_unit_test(auto_does_what_learn_does),
         cmocka_unit_test(little_memory_is_kept_to),
-        cmocka_unit_test(no_load_tells_who_does_most),
+        cmocka_unit_test(without_load_the_best_worker_is_named),
         cmocka_unit_test(errors_are_expected),
         cmocka_unit_test(a_short_limit_is_no_refusal),
     };

@@ -139,7 +139,7 @@ static void searches_stop_when_they_should(void **state)
 }
 
 /* Nothing is said to be proved when the search was cut short. */
-static void what_was_cut_short_is_not_proved(void **state)
+static void truncated_search_is_not_proved(void **state)
 {
     static const struct cv_trip trips[] = {
         { .send_s = 0.11, .compute_s = 1, .back_s = 0.09, .send_fixed_s = 0.5 },
@@ -254,7 +254,7 @@ int main(void)
         cmocka_unit_test(a_short_limit_leaves_policies_out),
         cmocka_unit_test(a_limit_holds_with_errors),
         cmocka_unit_test(searches_stop_when_they_should),
-        cmocka_unit_test(what_was_cut_short_is_not_proved),
+        cmocka_unit_test(truncated_search_is_not_proved),
         cmocka_unit_test(a_lifespan_has_one_limit),
         cmocka_unit_test(changing_speeds_are_counted),
     };

@@ -128,7 +128,7 @@ static bool note(struct cv_livelock_check *livelock, enum cleave_event_kind kind
 }
 
 /* Whoever gets on, however slowly, is left alone. */
-static void patience_begins_again(void **state)
+static void count_of_idle_turns_restarts(void **state)
 {
     static const enum cleave_event_kind kinds[] = { CLEAVE_DONE, CLEAVE_LOST,
                                                     CLEAVE_ENDED, CLEAVE_COMBINED,
@@ -151,7 +151,7 @@ static void patience_begins_again(void **state)
 
 /* A plan that sends a million chunks before the first is done gets on, and so does one of
  * which most come to nothing at its end, as records were larger than chunks. */
-static void many_chunks_are_no_fault(void **state)
+static void many_chunks_are_legal(void **state)
 {
     struct cv_livelock_check livelock = { .idle = 0 };
 
@@ -250,8 +250,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idlers_are_stopped),
-        cmocka_unit_test(patience_begins_again),
-        cmocka_unit_test(many_chunks_are_no_fault),
+        cmocka_unit_test(count_of_idle_turns_restarts),
+        cmocka_unit_test(many_chunks_are_legal),
         cmocka_unit_test(narrow_links_come_to_an_end),
         cmocka_unit_test(random_narrow_links),
         cmocka_unit_test(streams_may_have_more_chunks_than_loads),

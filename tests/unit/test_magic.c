@@ -137,7 +137,7 @@ static void formats_come_byte_by_byte(void **state)
     }
 }
 
-static void text_is_none(void **state)
+static void text_has_no_magic(void **state)
 {
     static const struct {
         size_t length;
@@ -199,7 +199,7 @@ static void nothing_waits_for_long(void **state)
     }
 }
 
-static void tar_is_known_behind_its_name(void **state)
+static void tar_is_recognized_after_its_name(void **state)
 {
     char bytes[CV_MAGIC_LOOK] = "folder/file";
     bool undecided = false;
@@ -250,7 +250,7 @@ static void old_tar_is_known_by_its_sum(void **state)
     assert_null(cv_magic_find(bytes, sizeof bytes, &undecided));
 }
 
-static void what_is_inside_is_refused_with_both(void **state)
+static void nested_formats_are_refused_with_both_names(void **state)
 {
     static const struct {
         size_t length;
@@ -286,7 +286,7 @@ static void what_is_inside_is_refused_with_both(void **state)
     }
 }
 
-static void what_to_type_is_said(void **state)
+static void messages_name_the_command(void **state)
 {
     static const struct {
         size_t length;
@@ -342,12 +342,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_known),
         cmocka_unit_test(formats_come_byte_by_byte),
-        cmocka_unit_test(text_is_none),
+        cmocka_unit_test(text_has_no_magic),
         cmocka_unit_test(nothing_waits_for_long),
-        cmocka_unit_test(tar_is_known_behind_its_name),
+        cmocka_unit_test(tar_is_recognized_after_its_name),
         cmocka_unit_test(old_tar_is_known_by_its_sum),
-        cmocka_unit_test(what_is_inside_is_refused_with_both),
-        cmocka_unit_test(what_to_type_is_said),
+        cmocka_unit_test(nested_formats_are_refused_with_both_names),
+        cmocka_unit_test(messages_name_the_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

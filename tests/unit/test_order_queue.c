@@ -88,7 +88,7 @@ static struct cv_piece begin(struct cv_order_queue *queue, uint32_t worker)
 
 /* --- one by one --------------------------------------------------------------------------- */
 
-static void what_is_ordered_is_not_left(void **state)
+static void ordered_units_are_not_left(void **state)
 {
     struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
@@ -133,7 +133,7 @@ static void orders_of_a_lost_worker_are_left_again(void **state)
     assert_no_event(&world->events);
 }
 
-static void what_was_too_large_is_not_made_again(void **state)
+static void a_too_large_order_is_not_repeated(void **state)
 {
     const struct cv_pending_order pending = { .units = 900 };
     struct cv_order_queue queue = { .largest = 0 };
@@ -407,10 +407,10 @@ static void larger_ones_are_tried_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_ordered_is_not_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ordered_units_are_not_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(orders_of_a_lost_worker_are_left_again, set_up,
                                         tear_down),
-        cmocka_unit_test(what_was_too_large_is_not_made_again),
+        cmocka_unit_test(a_too_large_order_is_not_repeated),
         cmocka_unit_test(larger_ones_are_tried_again),
         cmocka_unit_test_setup_teardown(a_lost_chunk_is_left_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(or_is_ordered_again_before_all_others, set_up,

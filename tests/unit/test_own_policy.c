@@ -147,7 +147,7 @@ static const struct {
       "I would rather not" },
 };
 
-static void names_what_is_wrong(void **state)
+static void bad_fields_are_named(void **state)
 {
     struct cleave_platform *platform = three_workers();
 
@@ -479,7 +479,7 @@ static void shares_out_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_what_is_wrong),
+        cmocka_unit_test(bad_fields_are_named),
         cmocka_unit_test(takes_a_name_or_a_policy),
         cmocka_unit_test(hands_over),
         cmocka_unit_test(is_replayed),

@@ -132,7 +132,7 @@ static void every_bit_of_an_end(void **state)
     free(tape.bytes);
 }
 
-static void something_behind(void **state)
+static void trailing_bytes(void **state)
 {
     static const char *const behind[] = { "x",          "BZ",
                                           "BZh",        "BZh9",
@@ -303,7 +303,7 @@ int main(void)
         cmocka_unit_test(whole_files),
         cmocka_unit_test(files_that_are_cut_short_or_changed),
         cmocka_unit_test(every_bit_of_an_end),
-        cmocka_unit_test(something_behind),
+        cmocka_unit_test(trailing_bytes),
         cmocka_unit_test(marks_inside_blocks),
     };
 

@@ -434,7 +434,7 @@ static void written_text_is_as_expected(void **state)
     cleave_platform_free(parsed.platform);
 }
 
-static void failed_write_is_told(void **state)
+static void failed_write_is_reported(void **state)
 {
     struct cleave_platform *platform = parse(sample, sizeof sample - 1).platform;
     struct cleave_error err;
@@ -567,7 +567,7 @@ int main(void)
         cmocka_unit_test(files_with_random_damage),
         cmocka_unit_test(sample_is_written),
         cmocka_unit_test(written_text_is_as_expected),
-        cmocka_unit_test(failed_write_is_told),
+        cmocka_unit_test(failed_write_is_reported),
         cmocka_unit_test(random_platforms_round_trip),
         cmocka_unit_test(array_round_trips),
     };

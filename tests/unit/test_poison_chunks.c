@@ -27,7 +27,7 @@ static void clear(struct cv_poison_tracker *tracker, uint64_t begin, uint64_t en
     assert_int_equal(cv_poison_tracker_clear(tracker, begin, end, NULL), CLEAVE_OK);
 }
 
-static void three_hosts_make_it_guilty(void **state)
+static void three_lost_hosts_make_a_poison_chunk(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
 
@@ -39,7 +39,7 @@ static void three_hosts_make_it_guilty(void **state)
 }
 
 /* However often it is lost with that one. */
-static void a_bad_host_makes_nothing_guilty(void **state)
+static void a_bad_host_makes_no_poison_chunk(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
 
@@ -80,7 +80,7 @@ static void only_what_was_there_each_time(void **state)
     cv_poison_tracker_done(&tracker);
 }
 
-static void what_is_done_is_innocent(void **state)
+static void a_done_chunk_is_cleared(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
 
@@ -143,11 +143,11 @@ static void the_poison_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_hosts_make_it_guilty),
-        cmocka_unit_test(a_bad_host_makes_nothing_guilty),
+        cmocka_unit_test(three_lost_hosts_make_a_poison_chunk),
+        cmocka_unit_test(a_bad_host_makes_no_poison_chunk),
         cmocka_unit_test(fewer_hosts_are_enough),
         cmocka_unit_test(only_what_was_there_each_time),
-        cmocka_unit_test(what_is_done_is_innocent),
+        cmocka_unit_test(a_done_chunk_is_cleared),
         cmocka_unit_test(the_poison_is_found),
     };
 

@@ -139,7 +139,7 @@ static void nothing_can_be_done(void **state)
 }
 
 /* A worker whose fixed costs are more than the lifespan must not pay them. */
-static void who_cannot_pay_stays_out(void **state)
+static void worker_without_profit_stays_out(void **state)
 {
     const uint32_t send[] = { 0, 1, 2 }, back[] = { 1, 0, 2 };
     const double tau[] = { 0.1, 0.2, 0.3 }, nodes[] = { 3, 2, 1 };
@@ -661,7 +661,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(one_worker_has_it_all),
         cmocka_unit_test(nothing_can_be_done),
-        cmocka_unit_test(who_cannot_pay_stays_out),
+        cmocka_unit_test(worker_without_profit_stays_out),
         cmocka_unit_test(tight_solves_the_rows),
         cmocka_unit_test(shares_can_be_negative),
         cmocka_unit_test(given_is_the_best_of_all_sets),

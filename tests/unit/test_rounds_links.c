@@ -115,7 +115,7 @@ static void plans_are_optimal(void **state)
 
 /* By changing sizes and numbers of chunks at random nobody gets beyond what is said to be the
  * most. */
-static void nobody_does_more(void **state)
+static void no_other_plan_does_more(void **state)
 {
     (void)state;
     for (uint32_t number = 0; number < CASES; number++) {
@@ -276,7 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_optimal),
-        cmocka_unit_test(nobody_does_more),
+        cmocka_unit_test(no_other_plan_does_more),
         cmocka_unit_test(lifespans_fit),
         cmocka_unit_test(memory_is_kept_to),
         cmocka_unit_test(rounds_take_little_memory),

@@ -169,7 +169,7 @@ static void trials_may_try(void **state)
 }
 
 /* Results of who was picked come back as in its own runs. */
-static void who_is_picked_runs_as_it_was_tried(void **state)
+static void the_picked_worker_runs_as_tried(void **state)
 {
     struct cleave_platform *platform = build(CLEAVE_PORT_ONE, 1);
     const struct cleave_job wanted = job(platform, "auto", 0);
@@ -197,7 +197,7 @@ int main(void)
         cmocka_unit_test(a_tail_is_left),
         cmocka_unit_test(takes_up_errors),
         cmocka_unit_test(trials_may_try),
-        cmocka_unit_test(who_is_picked_runs_as_it_was_tried),
+        cmocka_unit_test(the_picked_worker_runs_as_tried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ static void any_packets(void **state)
 
 /* --- what is none of them ----------------------------------------------------------------------------- */
 
-static void others(void **state)
+static void other_formats(void **state)
 {
     static const struct {
         const char *splitter, *bytes;
@@ -253,7 +253,7 @@ int main(void)
         cmocka_unit_test(any_members),
         cmocka_unit_test(any_alignments),
         cmocka_unit_test(any_packets),
-        cmocka_unit_test(others),
+        cmocka_unit_test(other_formats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,7 +307,7 @@ static void the_load_follows_the_map(void **state)
     assert_true(loads[1] == 1 && loads[2] == 1);
 }
 
-static void a_periodic_speed_is_that_of_its_steps(void **state)
+static void a_periodic_speed_follows_its_steps(void **state)
 {
     struct cv_arena arena;
 
@@ -353,7 +353,7 @@ int main(void)
         cmocka_unit_test(trimmed_first_loads_prevent_contention),
         cmocka_unit_test(a_load_too_small_to_trim_is_kept),
         cmocka_unit_test(the_load_follows_the_map),
-        cmocka_unit_test(a_periodic_speed_is_that_of_its_steps),
+        cmocka_unit_test(a_periodic_speed_follows_its_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

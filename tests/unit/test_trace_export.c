@@ -319,7 +319,7 @@ static void bad_entries_are_refused(void **state)
     cleave_platform_free(platform);
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     struct cleave_platform *platform = make_platform(CLEAVE_PORT_ONE);
     struct cleave_trace *trace = make_trace(load_events, LOAD_EVENTS);
@@ -353,7 +353,7 @@ int main(void)
         cmocka_unit_test(paje_is_in_order),
         cmocka_unit_test(reductions_too),
         cmocka_unit_test(bad_entries_are_refused),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

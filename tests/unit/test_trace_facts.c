@@ -199,7 +199,7 @@ static void later_versions_may_add(void **state)
     cv_trace_file_done(&file);
 }
 
-static void mistakes_are_told(void **state)
+static void mistakes_are_reported(void **state)
 {
     static const struct {
         const char *text, *message;
@@ -367,7 +367,7 @@ static void workers_alike_are_counted(void **state)
     free(text);
 }
 
-static void what_is_wrong_with_told(void **state)
+static void bad_traces_are_reported(void **state)
 {
     static const struct {
         const char *told, *text;
@@ -414,12 +414,12 @@ int main(void)
         cmocka_unit_test(facts_add_up),
         cmocka_unit_test(facts_survive_a_file),
         cmocka_unit_test(later_versions_may_add),
-        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(mistakes_are_reported),
         cmocka_unit_test(deep_values_are_refused),
         cmocka_unit_test(strict_readers_take_facts),
         cmocka_unit_test(told_survives_a_file),
         cmocka_unit_test(workers_alike_are_counted),
-        cmocka_unit_test(what_is_wrong_with_told),
+        cmocka_unit_test(bad_traces_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -414,7 +414,7 @@ static void loose_but_valid_json_is_read(void **state)
     cleave_trace_free(trace);
 }
 
-static void what_cannot_be_read_is_not_written(void **state)
+static void unreadable_text_is_not_written(void **state)
 {
     static const struct {
         struct cleave_entry entry;
@@ -454,7 +454,7 @@ static void what_cannot_be_read_is_not_written(void **state)
     fclose(file);
 }
 
-static void failed_write_is_told(void **state)
+static void failed_write_is_reported(void **state)
 {
     struct cleave_trace *trace = make_trace();
     FILE *full = fopen("/dev/full", "wb");
@@ -713,8 +713,8 @@ int main(void)
         cmocka_unit_test(trace_is_loaded_from_a_file),
         cmocka_unit_test(bad_traces_get_their_message),
         cmocka_unit_test(loose_but_valid_json_is_read),
-        cmocka_unit_test(what_cannot_be_read_is_not_written),
-        cmocka_unit_test(failed_write_is_told),
+        cmocka_unit_test(unreadable_text_is_not_written),
+        cmocka_unit_test(failed_write_is_reported),
         cmocka_unit_test(traces_cut_at_every_byte),
         cmocka_unit_test(traces_with_random_damage),
         cmocka_unit_test(reductions_round_trip),

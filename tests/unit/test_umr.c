@@ -297,7 +297,7 @@ static const char *reason_of(const struct cv_notes *notes, uint32_t worker)
     return NULL;
 }
 
-static void those_left_out_are_told_why(void **state)
+static void excluded_workers_have_reasons(void **state)
 {
     struct cleave_worker workers[] = { worker_of(1, 0.5, 4, 0.2),
                                        worker_of(1, 0.5, 0.5, 0.2),
@@ -336,7 +336,7 @@ int main(void)
         cmocka_unit_test(rounds_end_when_they_make_no_difference),
         cmocka_unit_test(extremes_are_planned),
         cmocka_unit_test(a_hundred_thousand_workers),
-        cmocka_unit_test(those_left_out_are_told_why),
+        cmocka_unit_test(excluded_workers_have_reasons),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_NOTICE, 0, 5), CV_STAGE_TOLD);
 }
 
-static void an_open_piece_has_stages_of_its_own(void **state)
+static void an_open_piece_has_separate_stages(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[1] = { { 0 } };
@@ -200,7 +200,7 @@ static void an_open_piece_has_stages_of_its_own(void **state)
 }
 
 /* What is still to be heard of a piece is heard once. */
-static void what_is_owed_is_paid_once(void **state)
+static void a_debt_is_paid_once(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[1] = { { 0 } };
@@ -270,7 +270,7 @@ static enum cv_worker_stage worker_stage(const struct cv_worker *worker, uint8_t
 }
 
 /* Pieces 3 and 4 are slot 0's, the numbers up to 4 have been heard. */
-static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
+static void a_worker_knows_its_announced_pieces(void **state)
 {
     struct cv_task arriving = { .chunk = 3 }, complete = { .chunk = 4, .complete = true };
     struct cv_worker_slot seats[2];
@@ -314,10 +314,10 @@ int main(void)
         cmocka_unit_test(host_may_send_each_frame_only_in_its_stages),
         cmocka_unit_test(master_may_send_each_frame_only_in_its_stages),
         cmocka_unit_test(a_piece_goes_from_stage_to_stage),
-        cmocka_unit_test(an_open_piece_has_stages_of_its_own),
-        cmocka_unit_test(what_is_owed_is_paid_once),
+        cmocka_unit_test(an_open_piece_has_separate_stages),
+        cmocka_unit_test(a_debt_is_paid_once),
         cmocka_unit_test(commands_that_stay_have_stages_as_well),
-        cmocka_unit_test(a_worker_knows_which_pieces_it_has_heard_of),
+        cmocka_unit_test(a_worker_knows_its_announced_pieces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

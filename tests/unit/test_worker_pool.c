@@ -46,7 +46,7 @@ static void set_up(struct world *world)
     world->pool.health.count = PLACES;
 }
 
-static void places_of_those_who_have_gone_are_given_to_others(void **state)
+static void places_of_departed_workers_are_reused(void **state)
 {
     struct world world;
     struct cleave_error err;
@@ -80,7 +80,7 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
     cv_arena_done(&world.arena);
 }
 
-static void starts_and_speeds_are_those_of_all(void **state)
+static void starts_and_speeds_cover_all_workers(void **state)
 {
     struct cv_worker_stats tallies[2] = { 0 };
     struct cv_worker_pool pool = { .tallies = tallies, .nworkers = 2 };
@@ -100,8 +100,8 @@ static void starts_and_speeds_are_those_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_of_those_who_have_gone_are_given_to_others),
-        cmocka_unit_test(starts_and_speeds_are_those_of_all),
+        cmocka_unit_test(places_of_departed_workers_are_reused),
+        cmocka_unit_test(starts_and_speeds_cover_all_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,9 @@ static const struct cv_option job_options[] = {
         "Which column of that file has the sizes, from 1. Columns are separated by tabs.",
         .min = 1, .max = 64),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
-        "Instead of --sizes: the run times in a job log of 'cleave run --joblog' or GNU parallel. If its host is a worker of the platform, cleave subtracts the start and converts the rest to units by its speed; else a second is a unit."),
+        "Instead of --sizes: the run times in a job log of 'cleave run --joblog' or GNU "
+        "parallel. If its host is a worker of the platform, cleave subtracts the start and "
+        "converts the rest to units by its speed; else a second is a unit."),
     CV_ROW_PLATFORM("", .required = true),
     CV_OPTION(0, "--error", NUMBER, "E", error,
         "How far sizes and costs may be off, as a standard deviation relative to them: "
@@ -39,7 +41,10 @@ static const struct cv_option policy_options[] = {
 static const struct cv_option trial_options[] = {
     CV_ROW_RUNS(" with noise"),
     CV_OPTION(0, "--noise", TEXT, "KIND", noise,
-        "Each item takes its declared time multiplied by a random factor of mean 1, the same on every worker: gamma:CV with that coefficient of variation, normal:E with that standard deviation and never below 0.1, or none. Default normal:E with the E of --error, and none without."),
+        "Each item takes its declared time multiplied by a random factor of mean 1, the same "
+        "on every worker: gamma:CV with that coefficient of variation, normal:E with that "
+        "standard deviation and never below 0.1, or none. Default normal:E with the E of "
+        "--error, and none without."),
     CV_ROW_CONDITIONS,
     CV_ROW_THREADS,
     CV_OPTION(0, "--engine", TEXT, "NAME", engine,
@@ -251,7 +256,12 @@ const struct cv_task_kind cv_task_items = {
         .name = "plan items",
         .summary = "share out indivisible items: worker and start of each",
         .description =
-            "Items have sizes and are done by one worker each: files, jobs of an earlier log. Computes a worker and a start for each so that the last worker ends as early as the policy can make it, next to a lower bound for every schedule and the time in list order. An item takes a worker its compute_latency plus its size divided by its speed, as the platform file declares them; 'cleave simulate items' shows the effect of wrong sizes.",
+            "Items have sizes and are done by one worker each: files, jobs of an earlier "
+            "log. Computes a worker and a start for each so that the last worker ends as "
+            "early as the policy can make it, next to a lower bound for every schedule and "
+            "the time in list order. An item takes a worker its compute_latency plus its "
+            "size divided by its speed, as the platform file declares them; 'cleave simulate "
+            "items' shows the effect of wrong sizes.",
         .groups = CV_GROUPS(CV_GROUP("Job", job_options),
                             CV_GROUP("Policy", policy_options),
                             CV_GROUP("Output", plan_output)),

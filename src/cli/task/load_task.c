@@ -59,7 +59,8 @@ static const struct cv_option plan_job_options[] = {
 };
 
 static const struct cv_option job_options[] = {
-    CV_ROW_PLATFORM(" On a topology it is the view of policies, with workers named as hosts are; by default as 'cleave calibrate --topology' measures it."),
+    CV_ROW_PLATFORM(" On a topology it is the view of policies, with workers named as hosts "
+                    "are; by default as 'cleave calibrate --topology' measures it."),
     REST_OF_JOB,
 };
 
@@ -74,7 +75,8 @@ static const struct cv_option price_options[] = {
 
 static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
-        "Split with one of 'cleave policies'. Default auto, which picks one and prints the reason."),
+        "Split with one of 'cleave policies'. Default auto, which picks one and prints the "
+        "reason."),
     CV_OPTION(0, "--rounds", COUNT, "M", rounds,
         "The same as --param rounds=M; a policy without that parameter refuses it.",
         .min = 1, .max = 1e9),
@@ -109,7 +111,8 @@ static const struct cv_option trial_options[] = {
 
 static const struct cv_option compared_policies[] = {
     CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
-        "The policies to compare, separated by commas. Default: all; policies that do not apply are listed with the reason. A named policy must apply."),
+        "The policies to compare, separated by commas. Default: all; policies that do not "
+        "apply are listed with the reason. A named policy must apply."),
     CV_OPTION(0, "--rounds", COUNT, "M", rounds,
         "The same as --param rounds=M: compares the policies that have this parameter.",
         .min = 1, .max = 1e9),
@@ -118,7 +121,11 @@ static const struct cv_option compared_policies[] = {
 
 static const struct cv_option sweep_options[] = {
     CV_OPTION(0, "--sweep", TEXT, "SWEEP", sweep,
-        "Compare for many values of one thing: latency, bandwidth, speed or compute-latency of every worker, the same times a factor (latency-factor ..), workers (the first N), load, result-ratio, error, or budget (fastest plan within a price, time against money). latency=0:10:0.5 goes in steps, load=1:1000:log takes four values per factor of ten, load=1:1000:log:7 seven in all."),
+        "Compare for many values of one thing: latency, bandwidth, speed or compute-latency "
+        "of every worker, the same times a factor (latency-factor ..), workers (the first "
+        "N), load, result-ratio, error, or budget (fastest plan within a price, time against "
+        "money). latency=0:10:0.5 goes in steps, load=1:1000:log takes four values per "
+        "factor of ten, load=1:1000:log:7 seven in all."),
 };
 
 static const struct cv_option plan_output[] = {
@@ -724,7 +731,13 @@ const struct cv_task_kind cv_task_load = {
         .summary = "split a load over workers: what to send to whom, and when",
         .is_first = true,
         .description =
-            "Computes the share of each worker and the order of sending, so that the last worker ends, or the last result is back (--result-ratio), as early as the policy can make it; or, with --lifespan, how much can be done by then. Shows the result next to a lower bound for every schedule, the work of each worker, and the reason if a worker is left out. Costs are the declared ones of the platform file; 'cleave simulate load' shows the effect of varying costs. With --deadline or --budget it selects the workers that are worth their price.",
+            "Computes the share of each worker and the order of sending, so that the last "
+            "worker ends, or the last result is back (--result-ratio), as early as the "
+            "policy can make it; or, with --lifespan, how much can be done by then. Shows "
+            "the result next to a lower bound for every schedule, the work of each worker, "
+            "and the reason if a worker is left out. Costs are the declared ones of the "
+            "platform file; 'cleave simulate load' shows the effect of varying costs. With "
+            "--deadline or --budget it selects the workers that are worth their price.",
         .groups = CV_GROUPS(CV_GROUP("Job", plan_job_options),
                             CV_GROUP("Price", price_options),
                             CV_GROUP("Policy", policy_options),

@@ -19,7 +19,9 @@ static const struct cv_option job_options[] = {
         "How many nodes there are, each with a partial: 64 or 1e6.",
         .min = 1, .max = 1e18),
     CV_OPTION('d', "--transfer", TEXT, "TIME", transfer,
-        "Time to send a partial: a time such as 0.5 or 500ms, or a law: gamma:MEAN,CV, exp:MEAN, lognormal:MEAN,CV, uniform:LOW,HIGH, bernoulli:LOW,HIGH,P (HIGH with probability P) or const:TIME. CV is the standard deviation divided by the mean."),
+        "Time to send a partial: a time such as 0.5 or 500ms, or a law: gamma:MEAN,CV, "
+        "exp:MEAN, lognormal:MEAN,CV, uniform:LOW,HIGH, bernoulli:LOW,HIGH,P (HIGH with "
+        "probability P) or const:TIME. CV is the standard deviation divided by the mean."),
     CV_OPTION('c', "--compute", TEXT, "TIME", compute,
         "Time to combine two partials: a time or a law."),
     CV_OPTION(0, "--costs", TEXT, "FILE", costs,
@@ -33,14 +35,19 @@ static const struct cv_option job_options[] = {
         "Between clusters a transfer takes FACTOR times as long. Default 1.",
         .min = 1e-9, .max = 1e9),
     CV_OPTION(0, "--ready", TEXT, "FILE|LAW", ready,
-        "Partials become ready at different times: a file with one time per node, separated by white space or commas (also a list in JSON; - reads standard input), or a law as for --transfer, drawn again in every run. Default: all are ready at the start.", .file = CV_FILE_READ),
+        "Partials become ready at different times: a file with one time per node, separated "
+        "by white space or commas (also a list in JSON; - reads standard input), or a law as "
+        "for --transfer, drawn again in every run. Default: all are ready at the start.", .file = CV_FILE_READ),
     CV_OPTION(0, "--ready-model", TEXT, "MODEL", ready_model,
-        "Work of a node before its own partial is ready. absent: nothing. early: receive, but not combine. merge: nothing, and later one thing at a time, without overlap. Default absent."),
+        "Work of a node before its own partial is ready. absent: nothing. early: receive, "
+        "but not combine. merge: nothing, and later one thing at a time, without overlap. "
+        "Default absent."),
 };
 
 static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
-        "Choose senders and receivers with one of 'cleave policies'. Default greedy for a plan, or ready with --ready; tree-adapt for a simulation."),
+        "Choose senders and receivers with one of 'cleave policies'. Default greedy for a "
+        "plan, or ready with --ready; tree-adapt for a simulation."),
     CV_OPTION(0, "--max-transfers", COUNT, "K", max_transfers,
         "At most K transfers at the same time; the same as --param max_transfers=K.",
         .min = 1, .max = 4294967295.0),
@@ -60,7 +67,8 @@ static const struct cv_option trial_options[] = {
     CV_ROW_RUNS(", each with newly drawn costs"),
     CV_ROW_SEED,
     CV_OPTION(0, "--compute-model", TEXT, "MODEL", model,
-        "fresh: every combination draws its own time. fixed: a node takes the same time for all its combinations, so that some nodes are slow. Default fresh."),
+        "fresh: every combination draws its own time. fixed: a node takes the same time for "
+        "all its combinations, so that some nodes are slow. Default fresh."),
     CV_ROW_THREADS,
     CV_ROW_ENGINE,
     CV_TOPOLOGY_OPTION,
@@ -98,7 +106,8 @@ static const struct cv_option simulate_output[] = {
 
 static const struct cv_option compared_policies[] = {
     CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
-        "The policies to compare, separated by commas. Default: all for reductions; policies that do not apply are listed with the reason. A named policy must apply."),
+        "The policies to compare, separated by commas. Default: all for reductions; policies "
+        "that do not apply are listed with the reason. A named policy must apply."),
     CV_OPTION(0, "--max-transfers", COUNT, "K", max_transfers,
         "The same as --param max_transfers=K.", .min = 1, .max = 4294967295.0),
     CV_OPTION(0, "--max-reducers", COUNT, "K", max_reducers,
@@ -698,7 +707,10 @@ const struct cv_task_kind cv_task_reduce = {
         .name = "compare reduce",
         .summary = "several policies for one reduction, in one table",
         .description =
-            "Gives the same reduction to several policies and lists them by length, with the distance of each to a lower bound for every tree and to the best of them. When costs vary each policy makes many runs and all meet the same costs; exact costs need one. With --sweep the costs or the number of nodes take many values.",
+            "Gives the same reduction to several policies and lists them by length, with the "
+            "distance of each to a lower bound for every tree and to the best of them. When "
+            "costs vary each policy makes many runs and all meet the same costs; exact costs "
+            "need one. With --sweep the costs or the number of nodes take many values.",
         .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
                             CV_GROUP("Policies", compared_policies),
                             CV_GROUP("Sweep", sweep_options),

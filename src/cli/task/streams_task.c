@@ -35,15 +35,20 @@ static const struct cv_option plan_job_options[] = {
 };
 
 static const struct cv_option job_options[] = {
-    CV_ROW_PLATFORM(" Each stream has a master with the port that the file names. On a topology it is the view of masters, with workers named as hosts are; by default as 'cleave calibrate --topology' measures it."),
+    CV_ROW_PLATFORM(" Each stream has a master with the port that the file names. On a "
+                    "topology it is the view of masters, with workers named as hosts are; by "
+                    "default as 'cleave calibrate --topology' measures it."),
     REST_OF_JOB,
 };
 
 static const struct cv_option choice_options[] = {
     CV_OPTION(0, "--demand", TEXT, "3,1,1", demand,
-        "The wanted shares of the streams, one number each: here the first should get three fifths of all. They are followed as far as they cost no throughput in all. Default: equal shares. 'any' sets no shares, so that a stream may get nothing."),
+        "The wanted shares of the streams, one number each: here the first should get three "
+        "fifths of all. They are followed as far as they cost no throughput in all. Default: "
+        "equal shares. 'any' sets no shares, so that a stream may get nothing."),
     CV_OPTION(0, "--weights", TEXT, "own|ring", weights,
-        "Charge the master's time for a worker: own, the default, by its own messages, with the best order of service; ring, as published, after the worst worker, which wastes much."),
+        "Charge masters for a worker: own, the default, by its own messages, with the best "
+        "order of service; ring, as published, after the worst worker, which wastes much."),
     CV_OPTION(0, "--effort", NUMBER, "N", effort,
         "How long to look for better clusters, in seconds of a machine of 2020. Work is "
         "counted, not timed: the same effort gives the same plan anywhere. Default 2.",
@@ -52,7 +57,9 @@ static const struct cv_option choice_options[] = {
 
 static const struct cv_option period_options[] = {
     CV_FLAG(0, "--cip", 1, cip,
-        "Instead of a choice: the shortest round in which one master can serve all workers so that no worker waits for a port and none is idle, with the part sent first, the first load and the delay of each."),
+        "Instead of a choice: the shortest round in which one master can serve all workers "
+        "so that no worker waits for a port and none is idle, with the part sent first, the "
+        "first load and the delay of each."),
 };
 
 static const struct cv_option run_options[] = {
@@ -60,9 +67,11 @@ static const struct cv_option run_options[] = {
         "End the streams at this time. Data sent before is still computed.",
         .required = true),
     CV_OPTION(0, "--rest", SECONDS, "TIME", rest_s,
-        "Data that each master still holds when its stream ends: the work of its workers during this time at declared speeds. Default 0."),
+        "Data that each master still holds when its stream ends: the work of its workers "
+        "during this time at declared speeds. Default 0."),
     CV_OPTION(0, "--declared-error", NUMBER, "FACTOR", declared,
-        "Plan, and begin, with wrong speeds: those of the platform times this, 0.8 for 20% too low. Default 1.", .min = 1e-3, .max = 1e3),
+        "Plan, and begin, with wrong speeds: those of the platform times this, 0.8 for 20% "
+        "too low. Default 1.", .min = 1e-3, .max = 1e3),
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
         "Set a parameter of the policy, as 'cleave policies as4dr' lists them: rule, "
         "end, post, service, start and more. May be given several times."),
@@ -420,7 +429,13 @@ const struct cv_task_kind cv_task_streams = {
         .name = "plan streams",
         .summary = "which machines serve which data stream, and in which order",
         .description =
-            "Data streams have no known end. Each has a master, which gives its workers a chunk per round, in two parts: a worker computes one part while the other travels. Rounds last about the same time, the period. Chooses the workers of each stream, and the order in which they are served, so that all streams together get the most: no worker waits for a port of its master, and a worker that would give too little for its time is left out, with the reason. A bound on every choice is printed next to it.",
+            "Data streams have no known end. Each has a master, which gives its workers a "
+            "chunk per round, in two parts: a worker computes one part while the other "
+            "travels. Rounds last about the same time, the period. Chooses the workers of "
+            "each stream, and the order in which they are served, so that all streams "
+            "together get the most: no worker waits for a port of its master, and a worker "
+            "that would give too little for its time is left out, with the reason. A bound "
+            "on every choice is printed next to it.",
         .groups = CV_GROUPS(CV_GROUP("Streams", plan_job_options),
                             CV_GROUP("Choice", choice_options),
                             CV_GROUP("Period", period_options),
@@ -436,7 +451,13 @@ const struct cv_task_kind cv_task_streams = {
         .name = "simulate streams",
         .summary = "run data streams on machines whose speeds are wrong or change",
         .description =
-            "Chooses the workers of each stream as 'cleave plan streams' does and lets their masters serve them by policy as4dr until the streams end and the last result arrives. Loads follow the measured speeds, which corrects wrong declared speeds (--declared-error) and changing speeds (profiles in the platform file). With --period auto the period follows, too. Shows throughput, the part of the time that the CPUs compute, the length of rounds, and how often a worker waited for a port.",
+            "Chooses the workers of each stream as 'cleave plan streams' does and lets their "
+            "masters serve them by policy as4dr until the streams end and the last result "
+            "arrives. Loads follow the measured speeds, which corrects wrong declared speeds "
+            "(--declared-error) and changing speeds (profiles in the platform file). With "
+            "--period auto the period follows, too. Shows throughput, the part of the time "
+            "that the CPUs compute, the length of rounds, and how often a worker waited for "
+            "a port.",
         .groups = CV_GROUPS(CV_GROUP("Streams", job_options),
                             CV_GROUP("Choice", choice_options),
                             CV_GROUP("Run", run_options),

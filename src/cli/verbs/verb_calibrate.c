@@ -144,7 +144,8 @@ static const struct cv_option options[] = {
     CV_OPTION('j', "--workers", COUNT, "N", workers,
         "Write a platform of N workers. Default: one per core that this process may use.", .min = 1, .max = 4096),
     CV_OPTION(0, "--hosts", TEXT, "FILE", hosts,
-        "Measure the workers and hosts of this platform file, and their links, and write it with the measured values."),
+        "Measure the workers and hosts of this platform file, and their links, and write it "
+        "with the measured values."),
     CV_OPTION(0, "--ssh", TEXT, "WORDS", ssh,
         "How to reach hosts with ssh:, as in 'cleave run'."),
     CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,

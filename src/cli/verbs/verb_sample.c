@@ -327,14 +327,16 @@ static const struct sample_options presets = {
 static const struct cv_option sample_options[] = {
     CV_FLAG(0, "--list", 1, list, "Write nothing, but list the samples."),
     CV_OPTION(0, "--records", COUNT, "N", records,
-        "Number of lines of the larger files; the other files have a share of it. Default 20000, which makes 10 MB in all.", .min = 1, .max = 1e9),
+        "Number of lines of the larger files; the other files have a share of it. Default "
+        "20000, which makes 10 MB in all.", .min = 1, .max = 1e9),
     CV_OPTION(0, "--seed", COUNT, "N", seed,
         "Files depend on this and on nothing else. Default 1."),
 };
 
 static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "DIR", output,
-        "Write into this directory, which is made if necessary. Default: the current directory. Existing files are kept."),
+        "Write into this directory, which is made if necessary. Default: the current "
+        "directory. Existing files are kept."),
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
     CV_FLAG(0, "--json", 1, json,
         "Write the list as JSON: name, what and bytes of each file."),

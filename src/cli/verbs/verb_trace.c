@@ -19,7 +19,8 @@ struct report_options {
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_OPTION(0, "--predicted", TEXT, "TRACE", predicted,
-        "Compare with this trace: the plan or the simulation of the same job. Differences are listed per worker."),
+        "Compare with this trace: the plan or the simulation of the same job. Differences "
+        "are listed per worker."),
     CV_OPTION('o', "--output", TEXT, "FILE", output,
         "Write the page to this file; - is standard output. Default: the name of the trace "
         "with .html in place of .jsonl, or after it, which is printed.", .file = CV_FILE_WRITTEN),

@@ -36,12 +36,14 @@ struct values {
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_OPTION(0, "--hash", TEXT, "HASH", hash,
-        "Serve only if this program has this hash (xxh128sum), which proves that the copy is complete."),
+        "Serve only if this program has this hash (xxh128sum), which proves that the copy is "
+        "complete."),
 };
 
 static const struct cv_option slot_options[] = {
     CV_OPTION(0, "--gpus", COUNT, "N", gpus,
-        "Let the commands of each slot see one of N GPUs, in turn (CUDA_VISIBLE_DEVICES): gpus: of the platform file.", .min = 1, .max = 1024),
+        "Let the commands of each slot see one of N GPUs, in turn (CUDA_VISIBLE_DEVICES): "
+        "gpus: of the platform file.", .min = 1, .max = 1024),
     CV_OPTION(0, "--pin", TEXT, "HOW", pin,
         "cores or nodes: keep the commands of each slot there, as --pin of 'cleave run' "
         "says."),
@@ -49,7 +51,9 @@ static const struct cv_option slot_options[] = {
 
 static const struct cv_option way_options[] = {
     CV_FLAG(0, "--lead", 1, lead,
-        "Lead other workers: share each piece over the workers below this one (via: of the platform file), by 'cleave run --framed' with the words that follow, and the command of the job at the end."),
+        "Lead other workers: share each piece over the workers below this one (via: of the "
+        "platform file), by 'cleave run --framed' with the words that follow, and the "
+        "command of the job at the end."),
 };
 /* clang-format on */
 
