@@ -1,9 +1,9 @@
-/* test_run_between.c -- runs with somebody between the master and a worker.
+/* test_run_between.c -- runs with an attacker between the master and a worker.
  * SPDX-License-Identifier: MIT
  *
- * Both are honest. Who is between them changes one frame of a piece or of an output, with right
- * checksums: it is lost, comes twice, comes late, or is about another piece. The run has to
- * notice, and all of the output has to be right. */
+ * Both are honest. The attacker changes one frame of a piece or of an output, with right
+ * checksums: it is lost, duplicated, late, or about another piece. The run has to notice,
+ * and all of the output has to be right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,10 +21,9 @@ enum { LINES = 30000 }; /* half a megabyte: several frames a piece */
 
 struct change {
     uint8_t type;   /* DATA or OUTPUT                                                 */
-    unsigned which; /* of them, from 1                                                */
+    unsigned which; /* number of the frame, from 1 */
     enum { LOSE, DOUBLE, SWAP, MISDIRECT, FORGE } how;
-    const char *expected, * or
-        ; /* it depends on what was sent meanwhile                 */
+    const char *expected, * or ; /* depends on earlier frames */
 };
 
 struct between {

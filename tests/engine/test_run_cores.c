@@ -102,7 +102,7 @@ static void version_1_has_two(void **state)
     assert_cores(INFINITY);
     put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
     assert_cores(1.5);
-    /* Of a group that is not below what is mounted, the mount is all that is seen. */
+    /* For a group that is not below the mount, only the mount is visible. */
     put("proc/self/cgroup", "4:cpu,cpuacct:/../other\n");
     assert_cores(1.5);
 }
@@ -153,7 +153,7 @@ static void gpus_are_files(void **state)
 
 /* --- pins --------------------------------------------------------------------------------- */
 
-/* The processors of every worker, as letters: 0 is 'a'; workers are parted by spaces. */
+/* The processors of every worker, as letters: 0 is 'a'; a space separates workers. */
 static const char *pins(unsigned ncpus, enum cleave_pin how, uint32_t count)
 {
     static char text[256];

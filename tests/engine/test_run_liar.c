@@ -1,8 +1,9 @@
 /* test_run_liar.c -- runs with a host that lies. SPDX-License-Identifier: MIT
  *
- * Two hosts: one is a real worker, the other one is played by this test. It says hello, is
- * given pieces, and works as `cat` would, but for one lie: a frame that cannot come then, or a
- * number that is not so. The run has to say which, and all of the output has to be right. */
+ * Two hosts: one is a real worker, the other one is played by this test. It sends hello,
+ * gets pieces, and works as `cat` would, but for one lie: a frame that cannot come at
+ * that time, or a wrong number. The run has to name it, and all of the output has to be
+ * right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +25,8 @@
 
 enum { LINES = 8000, FLOOD = 20000 };
 
-/* When it lies: in its hello, before it is ready, when a piece was announced, when it is
- * there, when its command has ended, in its end and after it. */
+/* Time of the lie: in its hello, before it is ready, after a piece was announced, after
+ * its arrival, after its command ended, in its end and after it. */
 enum moment { IN_HELLO, GREETED, ANNOUNCED, ARRIVED, COMPUTED, IN_END, ENDED };
 
 struct lie {
@@ -34,14 +35,14 @@ struct lie {
     uint16_t flags;
     uint32_t seat;
     unsigned times; /* 0: once                                                       */
-    uint64_t chunk; /* added to that of the piece                                       */
+    uint64_t chunk; /* added to the chunk number of the piece */
     uint64_t value;
-    const char *text; /* its payload; NULL: zeros, as many as there must be             */
+    const char *text; /* its payload; NULL: zeros of the required length */
     void (*bend)(struct cv_remote_end *end);
     struct cv_hello hello;
     const char *expected;
-    bool idle;      /* from then on it only says that it is there, or what has come   */
-    bool complains; /* of its command, with every piece                                 */
+    bool idle;      /* after the lie it only sends pings, or received counts */
+    bool complains; /* its command complains with every piece */
 };
 
 struct liar {
@@ -50,7 +51,7 @@ struct liar {
     const char *done; /* this file is made when it has lied                             */
     bool lied, idle;
     unsigned complaints;
-    uint32_t seat; /* of the piece                                                      */
+    uint32_t seat; /* slot of the piece */
     uint64_t chunk;
     struct cv_remote_end end;
     size_t length;
@@ -210,7 +211,7 @@ static void take(struct liar *liar, const struct cv_frame_head *head)
         work(liar);
 }
 
-/* Say that it is there, until something comes. */
+/* Send pings until a frame arrives. */
 static void ping(const struct liar *liar)
 {
     struct pollfd wait = { .fd = liar->fd, .events = POLLIN };
@@ -338,7 +339,7 @@ static void frames_that_cannot_come_close_the_host(void **state)
         run_with(&lies[i]);
 }
 
-/* More of its output than there is: the end does not fit any more. */
+/* More output than exists: the end no longer fits. */
 static void outputs_of_others_are_not_mixed_in(void **state)
 {
     (void)state;
@@ -386,7 +387,7 @@ static void strange_time(struct cv_remote_end *end)
     end->compute_s = (double)INFINITY;
 }
 
-/* What was sent is what has come, both ways, or the piece is done again elsewhere. */
+/* Sent bytes equal received bytes, both ways, or the piece is done again elsewhere. */
 static void counts_are_compared(void **state)
 {
     static const struct lie lies[] = {
@@ -442,7 +443,7 @@ static void forged_texts_do_not_reach_the_terminal(void **state)
         run_with(&lies[i]);
 }
 
-/* However many there are, one line is said of them. */
+/* Any number of them causes one line. */
 static void floods_are_stopped(void **state)
 {
     static const struct lie lies[] = {
@@ -457,8 +458,8 @@ static void floods_are_stopped(void **state)
         run_with(&lies[i]);
 }
 
-/* Who only says that he is there is held to --timeout: while the command of a piece should be at
- * work, and while its output should come; before the piece is there, sooner. */
+/* A host that only sends pings is subject to --timeout: while the command of a piece
+ * should run, and while its output should come; before the piece has arrived, sooner. */
 static void idlers_are_held_to_the_timeout(void **state)
 {
     static const struct lie lies[] = { { ANNOUNCED, .idle = true },
@@ -489,8 +490,8 @@ static void idlers_are_held_to_the_timeout(void **state)
     close_world(&world);
 }
 
-/* A host may say of every piece that its command is silent and has gone then: it is said
- * once of each, and counted. */
+/* A host may report a silent command and exit for every piece: one line is printed, and
+ * the rest counted. */
 static void notes_of_one_kind_are_counted(void **state)
 {
     static const struct lie lie = { .complains = true };

@@ -116,7 +116,7 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     assert_file(sink, 0, 100, text);
     assert_file(sink, 100, 100 + SIZE, text);
 
-    /* What was written makes room again. */
+    /* Written output makes room again. */
     assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
     assert_in_range(cv_ordered_output_usage(outputs).memory, 0, LIMIT / 2);
     assert_int_equal(cv_ordered_output_usage(outputs).most_disk, SIZE);
@@ -173,7 +173,7 @@ static void separate_outputs_are_complete_files(void **state)
 
 enum { CHUNKS = 300, OPEN = 4, LARGEST = 400000, SHIFT = 31 };
 
-/* Where outputs go, and what has come out there. */
+/* The sink of outputs, and the bytes that arrived there. */
 struct sink {
     int fd, reader; /* reader: -1 for a file that is looked at in the end */
     char *got;
@@ -277,8 +277,8 @@ static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
     free(text);
 }
 
-/* An output that ends where memory does has looked for room on disk, but has put nothing
- * there: what comes to the disk after it does not touch it. */
+/* An output that ends exactly at the memory limit has reserved room on disk, but has put
+ * nothing there: later output on the disk does not touch it. */
 static void an_output_that_just_fits_stays_whole(void **state)
 {
     char *text = make_text(3, 3000);
@@ -382,7 +382,7 @@ static void unordered_outputs_are_not_held_up(void **state)
 
 /* --- with a poller -------------------------------------------------------------------------- */
 
-/* Nobody reads at first: filling must go on, and nothing may be lost. */
+/* Without a reader at first: filling must continue, and nothing may be lost. */
 static void a_slow_reader_blocks_no_worker(void **state)
 {
     const size_t size = 1 << 20;
@@ -515,7 +515,7 @@ static void a_bad_directory_is_named(void **state)
     cv_ordered_output_free(outputs);
 }
 
-/* In a child, as it gets file systems of its own: 77 if it may not, 0 if all is well. */
+/* In a child with a separate mount namespace: 77 without permission, 0 on success. */
 static int fill_a_small_disk(const char *folder)
 {
     struct cleave_error error = { .text = "" };

@@ -1,5 +1,5 @@
-/* test_run_plumbing.c -- chunks through real commands: poller, process, feed and gather
- * at work together. SPDX-License-Identifier: MIT
+/* test_run_plumbing.c -- chunks through real commands: poller, process, feed and ordered
+ * output together. SPDX-License-Identifier: MIT
  *
  * A small engine: chunks of a file are given to two commands at a time, their outputs
  * gathered in order. */
@@ -47,7 +47,7 @@ struct run {
     unsigned retries;
     double timeout_s; /* 0: none */
     struct slot slots[SLOTS];
-    /* What happened: */
+    /* Counts of results: */
     size_t done, failed, given_up, refused;
     int last_signal;
 };
@@ -128,7 +128,8 @@ static void read_more(void *context, unsigned events)
     maybe_end(slot);
 }
 
-/* Once a command has ended nobody may hold its output open: what it left is killed. */
+/* After the end of a command no process may hold its output open: remaining ones are
+ * killed. */
 static void see_end(void *context, unsigned events)
 {
     struct slot *slot = context;

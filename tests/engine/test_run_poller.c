@@ -11,7 +11,7 @@
 #include "run/common/process.h"
 #include "plumbing_check.h"
 
-/* What was called, in order. */
+/* Calls, in order. */
 struct calls {
     int list[64];
     size_t count;
@@ -24,7 +24,7 @@ struct caller {
     int number;
     unsigned events;
     struct cv_poller *poller;
-    struct caller *removes; /* another one, when called */
+    struct caller *removes; /* another caller, when called */
 };
 
 static void note(struct caller *caller)
@@ -79,7 +79,7 @@ static void a_pipe_reports_readiness(void **state)
     cv_poller_remove(poller, &writer.watch);
     cv_poller_remove(poller, &writer.watch);
 
-    /* The end is heard of even by who waits for nothing. */
+    /* A hang-up is reported even without requested events. */
     cv_close(&pipe.write);
     must(cv_poller_wait(poller, -1, &err));
     assert_int_equal(calls.count, 3);
@@ -117,7 +117,7 @@ static void a_removed_callback_is_not_called(void **state)
     cv_poller_remove(poller, &one.watch);
     cv_poller_remove(poller, &two.watch);
 
-    /* The same with files, which are always ready. */
+    /* Files are always ready. */
     for (int i = 0; i < 2; i++)
         files[i] = make_file("", 0);
     must(cv_poller_add(poller, &one.watch, files[0], CV_WRITABLE, watch_called, &one,
@@ -248,7 +248,8 @@ static void signals_arrive_and_the_mask_comes_back(void **state)
         assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
 }
 
-/* Whoever was stopped puts things away: the same signal once more does not end it meanwhile. */
+/* A stopped process cleans up: the same signal once more does not end it during that
+ * time. */
 static void signals_that_are_held_stay_blocked(void **state)
 {
     const int signals[] = { SIGINT, SIGTERM };

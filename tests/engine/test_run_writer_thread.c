@@ -16,7 +16,7 @@
 
 enum { SIZE = 3 << 20, BITE = 50000, LONG_MS = 20000 };
 
-/* A reader of bytes in memory, which may be damaged from `good` on. */
+/* A reader of bytes in memory, which may be damaged after `good`. */
 struct spring {
     struct cv_lazy_reader lazy;
     const char *text;
@@ -88,7 +88,7 @@ struct scene {
     struct cv_pipe_writer writer;
     struct cv_pipe pipe;
     char *got;
-    size_t length; /* of what was read */
+    size_t length; /* length of the bytes read */
 };
 
 static void begin_scene(struct scene *scene, const struct cv_part *parts, size_t count)
@@ -114,7 +114,7 @@ static bool is_ready(int fd, short events, int limit_ms)
     return poll(&at, 1, limit_ms) == 1;
 }
 
-/* Read what is there, at most so much. */
+/* Read available bytes, at most `max`. */
 static void read_some(struct scene *scene, size_t max)
 {
     const size_t left = SIZE + 100 - scene->length;
@@ -134,7 +134,7 @@ static void fill_up(const struct scene *scene)
     assert_false(is_ready(scene->pipe.write, POLLOUT, 0));
 }
 
-/* Read while it is fed, until all has been; then what is left in the pipe. */
+/* Read during the feed, until all was fed; afterwards the rest in the pipe. */
 static void read_all(struct scene *scene)
 {
     enum cv_pipe_writer_state state;
@@ -242,7 +242,8 @@ static void queued_input_cannot_be_cut_off(void **state)
     free(text);
 }
 
-/* Cut off where it stands while it waits for room: that it is done is heard of before it is read. */
+/* Cut off at its position while it waits for room: the end is reported before it is
+ * read. */
 static void a_waiting_writer_is_notified_of_the_end(void **state)
 {
     char *text = make_text(4, SIZE);
@@ -266,7 +267,7 @@ static void a_waiting_writer_is_notified_of_the_end(void **state)
     free(text);
 }
 
-/* One thread goes on where it may; one that ends with what was asked for has a successor. */
+/* One thread continues while it may; a thread that ends at its limit has a successor. */
 static void it_grows(void **state)
 {
     char *text = make_text(5, SIZE);
@@ -287,7 +288,7 @@ static void it_grows(void **state)
         cv_pipe_writer_grow(&scene.writer, &part, 1);
         must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
         fill_up(&scene);
-        part.end = SIZE; /* while it is at work */
+        part.end = SIZE; /* while it runs */
         cv_pipe_writer_grow(&scene.writer, &part, 1);
         read_all(&scene);
         assert_int_equal(scene.length, SIZE);
@@ -312,7 +313,7 @@ static void steps_are_reported(void **state)
         scene.writer.step = steps ? 20000 : 0;
         must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
         fill_up(&scene);
-        /* Of the first ones it may have heard already. */
+        /* The first ones may have been reported already. */
         assert_int_equal(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, 0),
                          steps && cv_pipe_writer_fed(&scene.writer) >=
                                       scene.writer.fed + 20000);
@@ -335,7 +336,7 @@ static void a_reader_may_go_away(void **state)
     fill_up(&scene);
     cv_close(&scene.pipe.read);
     assert_true(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, LONG_MS));
-    /* What was put in counts first. */
+    /* Queued bytes count first. */
     must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_REFUSED);
     end_scene(&scene);
@@ -362,7 +363,7 @@ static void damage_is_reported_after_the_good_part(void **state)
     free(text);
 }
 
-/* In the midst of it; what was put in is known then, and nothing is left behind. */
+/* In the midst of it; queued bytes are known by that time, and nothing stays queued. */
 static void it_can_be_stopped(void **state)
 {
     char *text = make_text(9, SIZE);
@@ -377,7 +378,7 @@ static void it_can_be_stopped(void **state)
     begin_scene(&scene, &part, 1);
     must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     fill_up(&scene);
-    read_some(&scene, 20000); /* and a bit more than it has heard of */
+    read_some(&scene, 20000); /* and a bit more than reported */
     while (cv_pipe_writer_fed(&scene.writer) <= scene.writer.fed)
         usleep(1000);
     fill_up(&scene);
