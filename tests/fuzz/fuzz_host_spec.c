@@ -9,7 +9,7 @@
 #include "run/hosts/host_spec.h"
 #include "fuzz_target.h"
 
-/* Behind "ssh://", which ssh takes as it is. */
+/* which ssh takes unchanged. */
 static const char *spoken(const char *login)
 {
     return strncmp(login, "ssh://", 6) == 0 ? login + 6 : login;

@@ -1,4 +1,4 @@
-/* ends.c -- what the user of a link and the bridge tell each other, without messages.
+/* ends.c -- protocol between the user of a link and the bridge, without messages.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,8 @@ static bool rang(int fd)
     return is;
 }
 
-/* The bridge has received so many buffers of as many bytes as their number, from 1 on. */
+/* The bridge has received `came` buffers, each with as many bytes as its number, starting
+ * at 1. */
 static void receive(struct line *line, unsigned came, bool ended)
 {
     for (unsigned i = line->end.came; i < came; i++)
@@ -77,7 +78,7 @@ static void a_waiting_rank_is_sent_a_slab(void **state)
         assert_int_equal(cv_bridge_end_look(&line.end).filled, i + 1);
         assert_int_equal(line.out.buffers[i].length, i + 1);
     }
-    /* Nobody has asked for more yet. */
+    /* No request for more has been made. */
     cv_bridge_end_tell(&line.end, 1, 0, false, false);
     assert_false(rang(channel->fd));
     assert_ptr_equal(channel->calls->place(channel, &peer_closed), line.bytes[0][0]);
@@ -139,7 +140,7 @@ static void frames_are_read_in_order_and_then_the_end(void **state)
     close_line(&line);
 }
 
-/* The other rank must not wait for somebody who reads no more. */
+/* The other rank must not wait for a reader that has left. */
 static void frames_for_a_departed_rank_are_dropped(void **state)
 {
     (void)state;

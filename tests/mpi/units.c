@@ -1,4 +1,5 @@
-/* units.c -- the account of a shared job names what is missing. SPDX-License-Identifier: MIT */
+/* units.c -- the account of a shared job names missing units. SPDX-License-Identifier:
+ * MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_decode_ahead.c -- several threads make of any input what one decoder does.
+/* test_decode_ahead.c -- several threads decode every input as one decoder does.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,8 +123,8 @@ static void whole_files(void **state)
     free(tape.bytes);
 }
 
-/* Reads that end anywhere in the head of a block or a frame, or of what is none but can be decoded:
- * plain gzip behind BGZF. */
+/* Reads that end anywhere in the head of a block or a frame, or in other decodable bytes:
+ * plain gzip after BGZF. */
 static void heads_that_come_in_parts(void **state)
 {
     static const char gzip[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03"
@@ -229,8 +229,9 @@ static ssize_t read_pipe(void *context, void *to, size_t max)
     return read(*(int *)context, to, max);
 }
 
-/* What a slow input has given so far is decoded and given out, though there may be more of the member, and of
- * the part that is decoded by one. If not, this would wait for ever. */
+/* Bytes that a slow input has given are decoded and given out, though there may be more
+ * of the member, and of the part that is decoded by one thread. If not, this would wait
+ * for ever. */
 static void nothing_is_held_back(void **state)
 {
     struct tape tape = { .bytes = malloc(ROOM), .fails_at = ROOM };
@@ -311,7 +312,7 @@ static void small_frames_share_a_job(void **state)
     free(tape.bytes);
 }
 
-/* Nobody wants the rest. */
+/* The rest is not read. */
 static void it_can_be_left_at_any_time(void **state)
 {
     struct tape tape = new_tape();

@@ -219,7 +219,7 @@ static void bytes_before_damage_are_given_out(void **state)
     free(tape);
 }
 
-/* Blocks by hand, as RFC 1951 has them, and what they may not be. */
+/* Hand-made blocks, as in RFC 1951, and invalid ones. */
 static void deflate_by_hand(void **state)
 {
     static const struct {
@@ -238,7 +238,7 @@ static void deflate_by_hand(void **state)
         { 2, "\x03\x00", "" },                   /* fixed, empty      */
         { 5, "\x4b\x4c\x4a\x06\x00", "abc" },    /* fixed             */
         { 3, "\x4b\x4c\x4a", NULL },             /* ... cut short     */
-        { 1, "\x07", NULL },                     /* of no known kind  */
+        { 1, "\x07", NULL },                     /* unknown kind */
         { 4, "\x03\x02\x00\x00", NULL },         /* from before       */
         { 6, "\xfd\xff\xff\xff\xff\xff", NULL }, /* too many codes    */
     };
@@ -315,7 +315,7 @@ static void cuts_are_searched_after_ends_of_large_blocks(void **state)
     assert_int_equal(cv_decoded_file_round(decoded, LARGE + NEAR + 1), 2 * LARGE + NEAR);
     /* A small one is soon decoded: cut where it is best. */
     assert_int_equal(cv_decoded_file_round(decoded, 2 * LARGE + 7), 2 * LARGE + 7);
-    /* There is nothing behind the end. */
+    /* There is nothing after the end. */
     assert_int_equal(cv_decoded_file_round(decoded, (uint64_t)3 * LARGE),
                      3 * LARGE + SMALL + 100);
     cv_decoded_file_free(decoded);

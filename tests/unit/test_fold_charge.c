@@ -16,7 +16,7 @@ enum { WORKERS = 16, FOLDERS = 2, MOST = 4096 };
 static const double FOLD_S = 0.4, WORK_S = 32;
 
 static const struct cleave_policy *learn;
-static double told_s; /* what the policy hears that a fold takes */
+static double told_s; /* time of a fold in the events of the policy */
 
 static void decide_told(void *state, const struct cleave_view *view,
                         const struct cleave_event *event, struct cleave_orders *orders)

@@ -1,4 +1,4 @@
-/* test_format_guess.c -- what text seems to be. SPDX-License-Identifier: MIT */
+/* test_format_guess.c -- guessed formats of text. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static const struct {
     { NULL, BYTES("\xef\xbb\xbf") },
 };
 
-/* Each in memory of its own, so that a look behind its end is noticed. */
+/* Each in separate memory, so that a read after its end is noticed. */
 static const struct cv_format_guess *find(const char *bytes, size_t length)
 {
     char *copy = malloc(length > 0 ? length : 1);
@@ -85,7 +85,7 @@ static void beginnings_are_that_or_nothing(void **state)
         }
 }
 
-/* What has no line end in its first MiB is one line, whatever else it is. */
+/* Input without a line end in its first MiB is one line, in any format. */
 static void input_without_line_ends_is_reported(void **state)
 {
     char *bytes = malloc(CV_GUESS_LINE);

@@ -73,7 +73,7 @@ static void small_amounts_wake_no_reader(void **state)
         assert_true(cv_handoff_buffer_write(buffer, zeros, 1));
         assert_true(is_readable(buffer));
         assert_int_equal(cv_handoff_buffer_take(buffer, 100), 100);
-        assert_true(is_readable(buffer)); /* who takes is there */
+        assert_true(is_readable(buffer)); /* the taker is present */
         while (cv_handoff_buffer_take(buffer, ROOM) > 0)
             continue;
         assert_false(is_readable(buffer));
@@ -88,7 +88,7 @@ static void small_amounts_wake_no_reader(void **state)
     cv_handoff_buffer_free(buffer);
 }
 
-/* Less than it is worth to wake somebody for, but no more can come. */
+/* Less than a wake-up is worth, but no more can come. */
 static void buffer_is_readable_after_the_last_return(void **state)
 {
     struct cv_handoff_buffer *buffer;
@@ -154,7 +154,7 @@ static void *write_all(void *context)
     return NULL;
 }
 
-/* The memory ends now and then, as that of a stretch of a spool does. */
+/* The memory ends now and then, as a stretch of a spool does. */
 static void come_in_order(size_t min, size_t stretch)
 {
     struct writer writer = { .wanted = false };
@@ -175,7 +175,7 @@ static void come_in_order(size_t min, size_t stretch)
         cv_handoff_buffer_lend(writer.buffer, bytes + begin, room < ROOM ? room : ROOM);
         got = cv_handoff_buffer_take(writer.buffer,
                                      1 + (size_t)(cv_random_bits(&random) % ROOM));
-        assert_true(got >= 0 || errno == EAGAIN); /* what was told was taken before */
+        assert_true(got >= 0 || errno == EAGAIN); /* reported bytes were taken before */
         for (ssize_t i = 0; i < got; i++)
             assert_int_equal(bytes[begin + (size_t)i], byte_at(at++));
     } while (got != 0);

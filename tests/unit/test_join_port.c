@@ -35,7 +35,7 @@ static void full(void *context, int reason)
     seen->reason = reason;
 }
 
-/* Let no descriptor be opened any more, or as many as before. */
+/* Forbid new descriptors, or allow as many as before. */
 static void allow_files(bool more)
 {
     static rlim_t before;
@@ -52,8 +52,8 @@ static void allow_files(bool more)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
-/* Who waits while there are no descriptors is told of once, does not keep anybody busy, and is
- * let in later. */
+/* A host that waits while there are no descriptors causes one note, blocks no other, and
+ * is let in later. */
 static void waiting_hosts_are_let_in_later(void **state)
 {
     char folder[] = "/tmp/cleave-join-XXXXXX", path[64];

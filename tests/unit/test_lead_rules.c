@@ -1,4 +1,4 @@
-/* test_lead_rules.c -- who leads whom, in words. SPDX-License-Identifier: MIT */
+/* test_lead_rules.c -- leaders and their hosts, in words. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 enum { N = 6, NONE = -1 };
 static const char *const all[N] = { "a", "b", NULL, "n1", "n2", "n3" };
 
-/* Apply --via texts to those workers; `known` is who is behind "b" before. */
+/* Apply --via texts to those workers; `known` is led by "b" before. */
 static enum cleave_status apply(const char *const *texts, int known, int out[N],
                                 struct cleave_error *err)
 {
@@ -46,7 +46,8 @@ static void leaders_get_whom_they_are_given(void **state)
     } cases[] = {
         { { "a:n[1-2]", "b:n3" }, NONE, { NONE, NONE, NONE, 0, 0, 1 } },
         { { "a:n1", "a:n2" }, NONE, { NONE, NONE, NONE, 0, 0, NONE } },
-        /* All others: who is named elsewhere, known, or not meant, is not among them. */
+        /* All other hosts: hosts that are named elsewhere, known, or not meant, are not
+         * among them. */
         { { "a" }, NONE, { NONE, 0, NONE, 0, 0, NONE } },
         { { "a", "b:n2" }, NONE, { NONE, 0, NONE, 0, 1, NONE } },
         { { "a" }, 3, { NONE, 0, NONE, 1, 0, NONE } },

@@ -118,7 +118,7 @@ static void formats_are_known(void **state)
     }
 }
 
-/* What comes byte by byte is known as soon as it can be, and waited for until then. */
+/* Input byte by byte is recognized as soon as possible, and awaited until then. */
 static void formats_come_byte_by_byte(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void text_has_no_magic(void **state)
     }
 }
 
-/* Whatever the bytes: only what begins like a format is waited for, and never for long. */
+/* For any bytes: only a prefix of a format is awaited, and never for long. */
 static void nothing_waits_for_long(void **state)
 {
     struct cv_random random;
@@ -246,7 +246,7 @@ static void old_tar_is_known_by_its_sum(void **state)
     bytes[0] = 'S';
     assert_null(cv_magic_find(bytes, sizeof bytes, &undecided));
     assert_false(undecided);
-    memset(bytes, ' ', sizeof bytes); /* a sum that is no number */
+    memset(bytes, ' ', sizeof bytes); /* a checksum that is not a number */
     assert_null(cv_magic_find(bytes, sizeof bytes, &undecided));
 }
 

@@ -1,4 +1,4 @@
-/* test_min_cost_sizes.c -- what plans cost: the cheapest sizes, the bound, who is paid for.
+/* test_min_cost_sizes.c -- prices of plans: the cheapest sizes, the bound, paid workers.
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 

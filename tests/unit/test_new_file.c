@@ -1,4 +1,4 @@
-/* test_new_file.c -- files that get their name when they are whole.
+/* test_new_file.c -- files that get their name when they are complete.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -209,7 +209,7 @@ static void links_stay(void **state)
     place_and_close(&file);
     holds("far/old", "new");
     assert_int_equal(readlink("link", target, sizeof target), 7);
-    /* One that leads to nothing yet. */
+    /* A link without a target. */
     assert_int_equal(symlink("far/none", "early"), 0);
     open_ok("early", 0, &file);
     write_text(&file, "made");
@@ -295,7 +295,7 @@ static void files_of_killed_processes_are_removed(void **state)
     assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
     assert_int_equal(nremoved, 1);
     assert_false(busy);
-    /* Another process that writes such a file; later, it has placed it and goes on. */
+    /* Another process that writes such a file; later, it has placed it and continues. */
     open_ok("file", 0, &other);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
@@ -306,7 +306,7 @@ static void files_of_killed_processes_are_removed(void **state)
     assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
     assert_false(busy);
     assert_int_equal(nremoved, 1);
-    /* What is kept on purpose is not removed later. */
+    /* Files kept on purpose are not removed later. */
     assert_int_equal(cv_new_file_close(&file, NULL), CLEAVE_OK);
     open_ok("file", 0, &file);
     assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
@@ -381,7 +381,7 @@ static void files_of_others_in_a_shared_folder_stay(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* cannot make a file of somebody else's */
+        skip(); /* cannot make another user's file */
     put("theirs", "theirs", 0666);
     assert_int_equal(chmod(".", 01777), 0);
     assert_int_equal(seteuid(65534), 0);

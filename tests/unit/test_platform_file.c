@@ -1,5 +1,5 @@
-/* test_platform_file.c -- platform files: what is read, what is refused and how, and that
- * writing and reading give the same platform. SPDX-License-Identifier: MIT */
+/* test_platform_file.c -- platform files: accepted and refused texts, and that writing
+ * and reading give the same platform. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -261,7 +261,7 @@ static void files_that_cannot_be_read(void **state)
 
 /* --- Damaged files ------------------------------------------------------------------ */
 
-/* Whatever the text: a platform, or an error that says where and what. */
+/* For any text: a platform, or an error with its place. */
 static bool survives(const char *text, size_t length)
 {
     struct cleave_platform *platform = NULL;

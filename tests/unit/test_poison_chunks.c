@@ -10,7 +10,7 @@
 
 static const char hosts[8] = { 0 }; /* their addresses are their names */
 
-/* With how many hosts it was lost, if it is guilty now. */
+/* Number of hosts lost with it, if it is now a poison chunk. */
 static uint32_t lose(struct cv_poison_tracker *tracker, uint64_t begin, uint64_t end,
                      int host, uint32_t machines)
 {
@@ -51,7 +51,7 @@ static void a_bad_host_makes_no_poison_chunk(void **state)
     cv_poison_tracker_done(&tracker);
 }
 
-/* There is nobody else that it could be done by. */
+/* No other host could do it. */
 static void fewer_hosts_are_enough(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
@@ -74,7 +74,7 @@ static void only_what_was_there_each_time(void **state)
     (void)state;
     assert_int_equal(lose(&tracker, 0, 100, 0, 3), 0);
     assert_int_equal(lose(&tracker, 50, 150, 1, 3), 0);
-    /* What was in the first one alone is not lost for the third time here. */
+    /* A range of the first chunk alone is not lost for the third time here. */
     assert_int_equal(lose(&tracker, 0, 50, 2, 3), 0);
     assert_int_equal(lose(&tracker, 90, 95, 2, 3), 3);
     cv_poison_tracker_done(&tracker);

@@ -330,7 +330,7 @@ static void many_workers_on_a_single_port(void **state)
     cv_arena_done(&arena);
 }
 
-/* What is done for more than 16 workers, where all sets can still be tried. */
+/* Method for more than 16 workers, where all sets can still be tried. */
 static void sets_by_single_changes_are_near_the_best(void **state)
 {
     double gap = 0, worst = 0;
@@ -409,7 +409,7 @@ static void show(const char *what, const struct score *score)
                   score->cases, score->claimed, score->worst);
 }
 
-/* Unequal ratios, without fixed costs: what is claimed to be best is. */
+/* Unequal ratios, without fixed costs: the claimed best is the best. */
 static void unequal_ratios(void **state)
 {
     struct score fifo = { 0 }, lifo = { 0 }, port = { 0 };
@@ -545,7 +545,7 @@ static void fifo_with_everyone(void **state)
 
 /* --- small results, least time ------------------------------------------------------ */
 
-/* Links 1, 2, 3 and equal nodes: y and u can be had by hand. */
+/* Links 1, 2, 3 and equal nodes: y and u by hand. */
 static void keys_of_small_results(void **state)
 {
     const double tau[] = { 3, 1, 2 }, nodes[] = { 2, 2, 2 };

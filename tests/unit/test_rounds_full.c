@@ -59,7 +59,7 @@ static void speeds_fit_into_the_port(void **state)
         assert_true(cv_full_port(&returns, &arena, &full));
         time_of(trips, returns.n, &send_s, &back_s);
         if (fmax(send_s, back_s) <= 1) {
-            assert_int_equal(full.n, 0); /* everybody is kept busy */
+            assert_int_equal(full.n, 0); /* all workers are kept busy */
         } else if (full.n > 0) {
             full_ones++;
             for (uint32_t k = 0; k < full.n; k++) {

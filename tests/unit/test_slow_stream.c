@@ -54,8 +54,8 @@ static void nothing_is_not_waited_for(void **state)
     assert_true(slow.since_s <= 0);
 }
 
-/* Who starts for a second and does 10 bytes in it: what is less work than the start waits, even if nobody is
- * at work; other work only while somebody is. */
+/* A command that starts for a second and does 10 bytes in it: less work than the start
+ * waits, even if no worker runs; other work only while a worker runs. */
 static void less_than_a_start_waits(void **state)
 {
     struct cv_incoming input = { .ready = 11,
@@ -83,7 +83,7 @@ static void no_worker_has_more_than_its_part(void **state)
 
     (void)state;
     assert_int_equal(cv_slow_stream_part(&input), LITTLE / 4);
-    /* What makes up for a start is not divided, nor what is done in 20 ms. */
+    /* Work that only pays for a start is not divided, nor work of 20 ms. */
     input.start_s = 1;
     input.speed_ups = 500;
     assert_int_equal(cv_slow_stream_part(&input), LITTLE / 2);
@@ -105,7 +105,7 @@ static void a_late_reader_counts_as_busy(void **state)
     (void)state;
     cv_unread_input_give(&hand, 10, 0.5);
     cv_unread_input_read(&hand, &seen, 1);
-    assert_true(cv_unread_input_rest(&hand, &seen, 1) <= 0); /* nobody knows */
+    assert_true(cv_unread_input_rest(&hand, &seen, 1) <= 0); /* unknown */
     cv_unread_input_give(&hand, 20, 2);
     cv_unread_input_read(&hand, &seen, 6);
     assert_true(fabs(seen.bytes / seen.work_s - 2) < 1e-9);
@@ -119,8 +119,8 @@ static void a_late_reader_counts_as_busy(void **state)
     assert_true(fabs(cv_unread_input_rest(&hand, &seen, 20.001) - 2.5) < 1e-9);
 }
 
-/* What it had in hand when it had read its end is what it did until it ended; if that was at once, it had
- * done it before. */
+/* Its unread part at the end of its input is the work until it ended; if that was at
+ * once, it had done it before. */
 static void a_late_finisher_counts_as_busy(void **state)
 {
     struct cv_slow_stream seen = { 0 };

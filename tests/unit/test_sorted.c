@@ -1,4 +1,4 @@
-/* test_sorted.c -- heaps, searches and selections, beside what sorting says.
+/* test_sorted.c -- heaps, searches and selections, compared with sorting.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>

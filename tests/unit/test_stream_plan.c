@@ -131,7 +131,7 @@ static void plans_are_consistent(void **state)
     }
 }
 
-/* What is planned happens: every port serves what it was planned to serve. */
+/* Plans hold in simulation: every port serves its planned workers. */
 static void plans_come_true(void **state)
 {
     (void)state;

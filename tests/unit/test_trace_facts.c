@@ -1,4 +1,4 @@
-/* test_trace_facts.c -- what a trace says of its run as a whole, written and read, and
+/* test_trace_facts.c -- facts of a trace about its run as a whole, written and read, and
  * traces read without a platform. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
@@ -245,7 +245,7 @@ static void mistakes_are_reported(void **state)
     }
 }
 
-/* Deep nesting in what is skipped ends in a message, not in a crash. */
+/* Deep nesting in skipped values ends in a message, not in a crash. */
 static void deep_values_are_refused(void **state)
 {
     struct cv_trace_file file;
@@ -277,7 +277,7 @@ static void strict_readers_take_facts(void **state)
     cleave_trace_free(trace);
 }
 
-/* What a policy was told comes back to the last bit. */
+/* The input of a policy comes back to the last bit. */
 static void told_survives_a_file(void **state)
 {
     const struct cleave_setting settings[] = { { "chunk", "3.5" }, { "a \"b\"", "" } };
@@ -330,7 +330,7 @@ static void told_survives_a_file(void **state)
     free(text);
 }
 
-/* Thousands of places that nobody took are a number. */
+/* Thousands of unused places are a number. */
 static void workers_alike_are_counted(void **state)
 {
     enum { PLACES = 5000 };

@@ -208,7 +208,7 @@ static void trace_round_trips(void **state)
     cleave_trace_free(again);
 }
 
-/* Every order and event about chunks that stay open, with all that it carries. */
+/* Every order and event about open chunks, with all members. */
 static void open_chunks_round_trip(void **state)
 {
     static const struct cleave_entry entries[] = {
@@ -470,7 +470,7 @@ static void failed_write_is_reported(void **state)
     cleave_trace_free(trace);
 }
 
-/* A trace, or an error that says where. */
+/* A trace, or an error with its place. */
 static bool survives(const char *text, size_t length,
                      const struct cleave_platform *platform)
 {

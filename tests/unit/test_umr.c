@@ -1,4 +1,4 @@
-/* test_umr.c -- uniform rounds: sizes, number of rounds, who is left out.
+/* test_umr.c -- uniform rounds: sizes, number of rounds, excluded workers.
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
@@ -127,7 +127,7 @@ static void the_most_workers_are_kept(void **state)
     cv_arena_done(&arena);
 }
 
-/* Where the number of rounds that seems best makes a chunk negative, fewer rounds with all
+/* If the number of rounds that seems best makes a chunk negative, fewer rounds with all
  * workers may be far better than the same rounds with fewer workers. */
 static void fewer_rounds_come_before_fewer_workers(void **state)
 {

@@ -74,8 +74,9 @@ static void factors_are_integrated(void **state)
           40, 0, "auto", 30, 30);
 }
 
-/* `from` and `until` are short for profiles. Who goes for good is given nothing that it could not
- * end before; a policy that does not know that is told so, and a load that is too large, too. */
+/* `from` and `until` are short for profiles. A worker that leaves for good gets nothing
+ * that it could not end before; a policy that does not support that refuses it, and a
+ * load that is too large, too. */
 static void a_leaving_worker_gets_work_that_ends_before(void **state)
 {
     static const char text[] = "workers:\n"
@@ -105,8 +106,8 @@ static void a_leaving_worker_gets_work_that_ends_before(void **state)
     cleave_platform_free(platform);
 }
 
-/* Nobody is sent a chunk that it has no memory for, by whatever policy; who cannot keep to
- * that is refused. */
+/* No policy sends a worker a chunk beyond its memory; a policy that cannot respect it is
+ * refused. */
 static void memory_limits_chunks(void **state)
 {
     static const char text[] =
