@@ -35,7 +35,7 @@ same() {
     for name in f ./f soft hard sub/../f "$PWD/f" /dev/fd/9; do
         same "--output: '$name'" "--input 'f'" run -i g -i f -o "$name" -- cat 9<>f
         same "--trace: '$name'" "--input 'f'" run -i f --trace "$name" -- cat 9<>f
-        same "--joblog: --resume cannot continue '$name'" "--input 'f'" run -i f --joblog "$name" -- cat 9<>f
+        same "--joblog: '$name'" "--input 'f'" run -i f --joblog "$name" -- cat 9<>f
         same "--journal: '$name'" "--input 'f'" run -i f --journal "$name" -- cat 9<>f
         same "--output: '$name'" "standard input" run -o "$name" -- cat 9<>f <f
         same "--output: '$name'" "standard input" run -i - -o "$name" -- cat 9<>f <f
@@ -75,7 +75,7 @@ same() {
     ls -A >before
     same "--results: 'rows.csv'" "--arg-file 'rows.csv'" run --results rows.csv -a rows.csv -- echo {}
     same "--results: 'rows.csv'" ":::: 'rows.csv'" run --results rows.csv -- echo {} :::: rows.csv
-    same "--joblog: --resume cannot continue 'rows.csv'" "--results 'rows.csv'" run --results rows.csv --joblog rows.csv -- echo {} ::: a
+    same "--joblog: 'rows.csv'" "--results 'rows.csv'" run --results rows.csv --joblog rows.csv -- echo {} ::: a
     cmp f rows.csv
     refuses "--results: cannot write 'no/such.csv': No such file or directory" run --results no/such.csv -- echo ::: a
 }

@@ -178,7 +178,7 @@ END
     [ "$(grep -c 'srun --mpi=pmi2 (MPICH), or without MPI cleave run --slurm$' <<<"$output")" -eq 1 ]
     run timeout $LONG srun -Q -n 3 "$CLEAVE" run -i in -- wc -l </dev/null
     [ "$status" -eq 2 ]
-    [ "$(grep -c "^cleave: srun has started 3 of this" <<<"$output")" -eq 1 ]
+    [ "$(grep -c "^cleave: srun has started 3 copies" <<<"$output")" -eq 1 ]
 }
 
 @test "a relay passes on the bytes of the caller that has its key" {
