@@ -1,12 +1,12 @@
-/* bench_bare_spawn.c -- what starting a process costs at the least.
- * SPDX-License-Identifier: MIT
+/* bench_bare_spawn.c -- least cost of starting a process. SPDX-License-Identifier: MIT
  *
  *     bench_bare_spawn [COUNT [AT_ONCE [WORD]]]
  *
  * Starts /bin/true COUNT times (2000), AT_ONCE (2) at a time, by posix_spawn and nothing
- * else: no pipes, no output, no order. This is what a chunk of one record is measured
- * against, and an item with a WORD, as /bin/true does more if it is given one. Prints least and median time for one process over the repeats after one that
- * is dropped. Times vary with the machine; compare programs of one run. */
+ * else: no pipes, no output, no order. A chunk of one record is compared with this, and
+ * an item with a WORD, since /bin/true does more with an argument. Prints least and
+ * median time for one process over the repeats, without the first one. Times vary with
+ * the machine; compare programs of one run. */
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  *
  *     bench_bare_splice FILE [COMMAND [ARG]...]
  *
- * Two threads feed half of FILE each to a `wc -l` (or COMMAND) of its own, by splice and
+ * Two threads feed half of FILE each to a separate `wc -l` (or COMMAND), by splice and
  * nothing else: no records, no output, no order. This is what the throughput of a run is
  * measured against; FILE should be in the page cache. Prints the most and the median over
- * the repeats after one that is dropped. Rates vary with the machine; compare programs of
+ * the repeats, without the first one. Rates vary with the machine; compare programs of
  * one run. */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * Plain runs without noise or trace on 10 and on 1,000 unequal workers: self with chunks of
- * one unit, where every event is answered, and umr with 10 rounds, where every other is. An
- * event is what a policy is told of: a chunk has arrived, a chunk is computed. Times are
- * processor time, and the fastest of some repeats counts; `bench_events POLICY WORKERS` makes
- * one run, for valgrind. */
+ * one unit, where every event is answered, and umr with 10 rounds, where every other is.
+ * An event is what a policy gets: a chunk has arrived, a chunk is computed. Times are
+ * processor time, and the fastest of some repeats counts; `bench_events POLICY WORKERS`
+ * makes one run, for valgrind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
-/* bench_inflate.c -- how fast gzip is decoded, beside libdeflate, zlib and ISA-L. SPDX-License-Identifier: MIT
+/* bench_inflate.c -- speed of gzip decoding, compared with libdeflate, zlib and ISA-L.
+ * SPDX-License-Identifier: MIT usage: bench_inflate [MEGABYTES | FILE.gz...] 60 MB each
+ * of a log, of FASTQ and of CSV, as gzip -6 and -1 make them
  *
- * usage: bench_inflate [MEGABYTES | FILE.gz...]     60 MB each of a log, of FASTQ and of CSV, as gzip -6 and -1 make them
- *
- * One thread, no input or output: all is in memory, and what is decoded is left where it is. Decoders take turns, nine
- * times; the least processor time of each counts. CSV: input, decoder, seconds, megabytes in a second, times
- * as fast as ours. libdeflate wants all of the input and of the output in memory at once, ours does not. zlib and ISA-L
- * are looked for when the program runs.
+ * One thread, no input or output: all is in memory, and decoded bytes stay in place.
+ * Decoders take turns, nine times; the least processor time of each counts. CSV: input,
+ * decoder, seconds, megabytes in a second, times as fast as ours. libdeflate wants all of
+ * the input and of the output in memory at once, ours does not. zlib and ISA-L are looked
+ * for when the program runs.
  *
  * It can be made without the rest:
  *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/decode/inflate.c src/run/decode/codec_gzip.c -ldeflate */
@@ -114,7 +115,7 @@ struct member {
     uint8_t *bytes;
     size_t length;
     size_t whole; /* bytes decoded */
-    uint8_t *out; /* of as many */
+    uint8_t *out; /* buffer of equal size */
 };
 
 static size_t by_ours(const struct member *in)
@@ -187,8 +188,7 @@ static void bench(const char *name, const struct member *in)
         note(&least_s[LIBDEFLATE], time_of(by_libdeflate, in, name));
         if (has_isal)
             note(&least_s[ISAL], time_of(by_isal, in, name));
-        if (has_zlib &&
-            turn == 0) /* it is slow, and nobody waits for its last per cent */
+        if (has_zlib && turn == 0) /* it is slow, and its last per cent is irrelevant */
             note(&least_s[ZLIB], time_of(by_zlib, in, name));
     }
     for (unsigned i = 0; i < KINDS; i++) {
@@ -211,7 +211,7 @@ static void bench_member(const char *name, uint8_t *bytes, size_t length)
     in.out = malloc(in.whole + 1);
     if (in.out == NULL)
         fail("no memory", name);
-    memset(in.out, 1, in.whole); /* pages that are there cost nobody anything */
+    memset(in.out, 1, in.whole); /* touched pages cost no page fault */
     bench(name, &in);
     free(in.out);
 }
@@ -246,7 +246,7 @@ static void bench_samples(size_t length)
     static const int levels[] = { 6, 1 };
 
     if (!has_zlib)
-        fail("zlib, which packs the samples, is not there", "name files instead");
+        fail("zlib, which packs the samples, is not installed", "name files instead");
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         const struct text text = make_text(samples[i].line, length);
 
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
     has_zlib = peer_zlib_open(&zlib);
     has_isal = peer_isal_open(&isal);
     if (!has_isal)
-        fprintf(stderr, "bench_inflate: ISA-L is not there\n");
+        fprintf(stderr, "bench_inflate: ISA-L is not installed\n");
     puts("input,decoder,seconds,megabytes in a second,times");
     if (argc < 2 || (argc == 2 && megabytes > 0)) {
         bench_samples((size_t)megabytes * 1000000);

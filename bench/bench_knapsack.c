@@ -1,10 +1,10 @@
 /* bench_knapsack.c -- how fast, and how well, streams' machines are selected.
  * SPDX-License-Identifier: MIT
  *
- * Each line: the instance, the CPU time of a solve (least and median over the repeats after
- * one that is dropped), profit, upper bound, the gap between them and whether the optimum
- * is proved. For random instances, what CBC reaches in some seconds on the usual
- * formulation (how many items of a class go into a bin) stands beside it, when the
+ * Each line: the instance, the CPU time of a solve (least and median over the repeats,
+ * without the first one), profit, upper bound, the gap between them and whether the
+ * optimum is proved. For random instances, the result of CBC after some seconds on the
+ * usual formulation (how many items of a class go into a bin) is printed too, if the
  * program `cbc` is installed.
  *
  * usage: bench_knapsack [SECONDS for CBC, default 60; 0: leave it out] */
@@ -139,7 +139,7 @@ static void write_program(FILE *file, const struct cv_knapsack *problem)
     fprintf(file, "End\n");
 }
 
-/* Run CBC on the program in a file and print what it reached. */
+/* Run CBC on the program in a file and print its result. */
 static void run_cbc(const char *path, unsigned seconds, double ours)
 {
     char command[256], line[256];

@@ -1,11 +1,12 @@
-/* bench_learn.c -- policies that know nothing beforehand, against what nobody can beat.
+/* bench_learn.c -- policies without declared costs, compared with bounds.
  * SPDX-License-Identifier: MIT
  *
  * Five kinds of commands, start-ups from nothing to 5 s, loads from 0.1 s to an hour, 1 to
  * 64 workers, five ways in which speeds differ, files and streams, start-ups that vary,
- * commands that read a lot at once. All that a policy is told are workers that look alike.
- * Printed is time / bound, mean and worst, over the cells whose bound is 10 ms or more, and in
- * how many cells it is more than 5 % worse than `learn` with chunks that are closed at once.
+ * commands that read a lot at once. The declared workers of a policy all look equal.
+ * Printed is time / bound, mean and worst, over the cells whose bound is 10 ms or more,
+ * and in how many cells it is more than 5 % worse than `learn` with chunks that are
+ * closed at once.
  *
  *     bench_learn [POLICY[:KEY=VALUE]...]...       preset: learn
  *
@@ -25,13 +26,13 @@
 
 enum { MOST_SETTINGS = 8, MOST_POLICIES = 16, MOST_CELLS = 20000 };
 
-/* What takes less is not looked at. */
+/* Shorter runs are skipped. */
 static const double LEAST_S = 0.01;
 static const double WORSE = 1.05;
 /* Start-ups that vary: times e^-x to e^x. */
 static const double SPREAD = 0.85;
-/* As real runs: what takes 10 ms is read at once, chunks take 5 % more or less time, and policies are told
- * for how long a command may stand still. */
+/* As in real runs: the input of 10 ms is read at once, chunks take 5 % more or less time,
+ * and policies get the time for which a command may pause. */
 static const double GULP_S = 0.01, NOISE = 0.05, BURST_S = 0.02;
 static const char CLOSED[] = "closed";
 
@@ -54,7 +55,7 @@ struct bench {
 
 /* --- one cell --------------------------------------------------------------------------- */
 
-/* Nothing is known of the workers, but that they are there. */
+/* The workers are declared without costs. */
 static void declare(struct cleave_worker *workers, uint32_t n)
 {
     for (uint32_t w = 0; w < n; w++)
@@ -111,8 +112,8 @@ static enum cleave_status measure(const struct contender *contender,
     return status;
 }
 
-/* Each cell has a draw of its own, the same for all policies: with one for all of them the first
- * start of the first worker decides most of the mean. */
+/* Each cell has a separate draw, equal for all policies: with one draw for all cells the
+ * first start of the first worker decides most of the mean. */
 static uint64_t seed_of(const struct bench *bench, size_t cell)
 {
     return bench->seed * MOST_CELLS + cell;
@@ -261,7 +262,7 @@ struct grid {
     uint32_t workers[NUMBERS];
 };
 
-/* That of the notes, and one between. */
+/* The grid of the notes, and one between. */
 static const struct grid usual = { { 0, 0.001, 0.03, 0.3, 1, 5 },
                                    { 0.1, 1, 10, 100, 3600 },
                                    { 1, 2, 4, 16, 64 } };

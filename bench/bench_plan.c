@@ -1,8 +1,8 @@
 /* bench_plan.c -- how fast loads are planned and simulated. SPDX-License-Identifier: MIT
  *
- * Each line: what, the work of one repeat, least and median time over the repeats after
- * one that is dropped, and the rate at the median with the bar it is meant to pass. Times
- * vary with the machine; compare lines of one run. */
+ * Each line: name, the work of one repeat, least and median time over the repeats,
+ * without the first one, and the rate at the median with the bar it is meant to pass.
+ * Times vary with the machine; compare lines of one run. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

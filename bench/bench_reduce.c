@@ -2,11 +2,11 @@
  *
  * usage: bench_reduce [POLICY]     all policies unless told otherwise
  *
- * The time to draw one variate, beside GSL's if it is there; then for every policy the time
- * of a run of 64 nodes whose transfers are exponential, least and median over the repeats,
- * and its ratio to drawing 63 variates alone, by the medians; then two threads against one.
- * Compared things are measured in turn. Times vary with the machine; compare lines of one
- * run. */
+ * The time to draw one variate, also with GSL if it is installed; for every policy the
+ * time of a run of 64 nodes whose transfers are exponential, least and median over the
+ * repeats, and its ratio to drawing 63 variates alone, by the medians; two threads
+ * against one. Compared things are measured in turn. Times vary with the machine; compare
+ * lines of one run. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +18,9 @@
 enum { REPEATS = 15, NODES = 64, RUNS = 20000, MANY_RUNS = 60000, DRAWS = 1000 };
 static const double BAR_THREADS = 1.8;
 
-static volatile double sink; /* what is summed up must be seen to be used */
+static volatile double sink; /* the sum must be seen to be used */
 
-/* Times of something, sorted once all are there. */
+/* Times of one measurement, sorted in the end. */
 struct times {
     double s[REPEATS];
 };

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Times are CPU time of one core. Instances are random from a fixed seed, so all but the
- * times are the same everywhere. Gaps are parts of the optimum, or of an upper bound: the
- * gap to the optimum is smaller than that.
+ * times are the same everywhere. Gaps are relative to the optimum, or to an upper bound:
+ * the gap to the optimum is smaller.
  *
  * usage: bench_returns [--all (minutes more) | --given (linear programs only)] */
 #include <math.h>
@@ -197,7 +197,7 @@ static void bench_exact(uint32_t n, bool single, unsigned cases, double bar_s)
 
 /* --- given orders on a single port: linear programs ------------------------------- */
 
-/* Random orders, those of sending and returning apart. */
+/* Random orders, independent for sending and returning. */
 static void make_orders(uint32_t n, uint32_t number, uint32_t *send, uint32_t *back)
 {
     struct cv_random random;

@@ -3,14 +3,15 @@
  *
  * The grid: 10 workers of mean speed 1 and bandwidth 20, 2000 units, port one and duplex,
  * latencies of 0.1 and 1 s, ratios 0.25, 0.5 and 1, heterogeneity 1 and 4, seeds 1 to 8: 192
- * settings. Of each: the fast and the thorough plan over the bound, and the fast one over the
- * best other policy with results that come back as they get ready. Then times: CPU time of one
- * core.
+ * settings. For each: the fast and the thorough plan over the bound, and the fast one
+ * over the best other policy with results that come back as they get ready. Then times:
+ * CPU time of one core.
  *
- * --auto: what auto comes to, on the grid and on 50 settings drawn at random (3 to 30 workers
- * that differ by up to 30, latencies of 0.01 to 3 s, ratios 0.1 to 1.25, links from ten times
- * as wide as needed to half of that), over the best policy with messages in turn, which are those
- * of 0.1, and over the bound. Searches for orders of results take part in that up to 12 workers.
+ * --auto: the makespan of auto, on the grid and on 50 settings drawn at random (3 to 30
+ * workers that differ by up to 30, latencies of 0.01 to 3 s, ratios 0.1 to 1.25, links
+ * from ten times the needed width to half of it), over the best policy with messages in
+ * turn, as in 0.1, and over the bound. Searches for orders of results take part in that
+ * up to 12 workers.
  *
  * usage: bench_rounds [--policies (minutes more) | --auto (minutes) | --times] */
 #include <math.h>

@@ -1,10 +1,10 @@
 /* bench_sampler.c -- how fast costs are drawn. SPDX-License-Identifier: MIT
  *
- * Each line: the law, least and median time for one variate over the repeats after one
- * that is dropped, and the same for gsl_ran_gamma with mt19937, taken turn by turn with
- * ours so that both meet the same machine. Each of our variates has a name (run, i, j) of
- * its own, as in a simulation. GSL is looked for when the program runs; if it is not
- * there a line says so. Times vary with the machine; compare lines of one run. */
+ * Each line: the law, least and median time for one variate over the repeats, without the
+ * first one, and the same for gsl_ran_gamma with mt19937, taken turn by turn with ours so
+ * that both meet the same machine. Each of our variates has its own name (run, i, j), as
+ * in a simulation. GSL is looked for when the program runs; a note is printed if it is
+ * missing. Times vary with the machine; compare lines of one run. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { REPEATS = 11, ROWS = 1000, COLUMNS = 1000 };
 
 /* --- lines -------------------------------------------------------------------------- */
 
-static volatile double sink; /* what is summed up must be seen to be used */
+static volatile double sink; /* the sum must be seen to be used */
 
 static double time_law(const struct cv_distribution *distribution, uint32_t run)
 {

@@ -3,10 +3,10 @@
  *
  * One schedule of 10 rounds for 10 and for 64 workers, and a reduction of 64 nodes by
  * tree-dyn. Native: policy, driver and engine, run after run. SimGrid: the orders of the
- * same run given to it again and again within its own process, so that neither starting it
- * nor talking to it counts, nor any policy; beside it what a user waits for, with all that.
- * Both are measured in turn, and the fastest of some repeats counts. Times vary with the
- * machine; compare lines of one run. */
+ * same run given to it repeatedly within its own process, so that neither starting it nor
+ * talking to it counts, nor any policy; and the waiting time of a user, with all of
+ * these. Both are measured in turn, and the fastest of some repeats counts. Times vary
+ * with the machine; compare lines of one run. */
 #include <stdio.h>
 
 #include "bench_star.h"
@@ -22,8 +22,8 @@ struct work {
     const char *name;
     struct cv_planned planned;
     const struct cv_engine *native, *simgrid;
-    const struct cleave_platform *platform; /* of a load      */
-    const struct cv_reduce_costs *costs;    /* of a reduction */
+    const struct cleave_platform *platform; /* platform of a load */
+    const struct cv_reduce_costs *costs;    /* costs of a reduction */
     double wanted;                          /* how many times as fast native should be */
 };
 

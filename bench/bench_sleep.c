@@ -1,4 +1,4 @@
-/* bench_sleep.c -- a command that takes as long as it is told, on processors that are busy.
+/* bench_sleep.c -- a command of a given duration, on busy processors.
  * SPDX-License-Identifier: MIT
  *
  *     bench_sleep NAME SECONDS SECONDS_IF_SLOW

@@ -1,10 +1,10 @@
 /* bench_streams.c -- how fast streams are simulated. SPDX-License-Identifier: MIT
  *
- * 1,000 workers serve a stream of 10,000 s in rounds of 20 s. The rate of events is set
- * against that of the bare engine, measured in the same run with a policy that does next
- * to nothing: what a stream costs more is the policy, the results on their way back and
- * the statistics. Rates are those of the fastest of some repeats. Times vary with the
- * machine; compare lines of one run. */
+ * 1,000 workers serve a stream of 10,000 s in rounds of 20 s. The rate of events is
+ * compared with the bare engine's, measured in the same run with a policy that does next
+ * to nothing: the excess of a stream is the policy, the results on their way back and the
+ * statistics. Rates come from the fastest of some repeats. Times vary with the machine;
+ * compare lines of one run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static double rate_of(struct runs *runs)
     check(cv_driver_open(runs->planned, &cv_engine_native, runs->run.platform, NULL,
                          &runs->driver, &err),
           &err);
-    for (int r = -1; r < REPEATS; r++) { /* one that is dropped */
+    for (int r = -1; r < REPEATS; r++) { /* the first repeat is dropped */
         const double begin = now_s();
 
         check(cv_driver_run(runs->driver, &runs->run, NULL, &runs->outcome, &err), &err);

@@ -1,4 +1,4 @@
-/* bench_tools.h -- what benches share: a clock, sorted times, the machine.
+/* bench_tools.h -- helpers of benches: a clock, sorted times, the machine.
  * SPDX-License-Identifier: MIT */
 #ifndef BENCH_TOOLS_H
 #define BENCH_TOOLS_H
@@ -25,7 +25,7 @@ static inline int ascending(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* A bench that cannot do its work says why and ends. */
+/* A bench that cannot do its work prints the reason and ends. */
 static inline void check(enum cleave_status status, const struct cleave_error *err)
 {
     if (status == CLEAVE_OK)
@@ -34,7 +34,7 @@ static inline void check(enum cleave_status status, const struct cleave_error *e
     exit(1);
 }
 
-/* Version and machine, for whoever keeps the output. */
+/* Version and machine, for a stored output. */
 static inline void describe_machine(void)
 {
     struct utsname name;

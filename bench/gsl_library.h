@@ -1,4 +1,4 @@
-/* gsl_library.h -- GSL's gamma variates, if GSL is there when a bench runs.
+/* gsl_library.h -- GSL's gamma variates, if GSL is installed when a bench runs.
  * SPDX-License-Identifier: MIT */
 #ifndef GSL_LIBRARY_H
 #define GSL_LIBRARY_H

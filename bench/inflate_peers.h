@@ -1,4 +1,4 @@
-/* inflate_peers.h -- zlib and ISA-L, if they are there. SPDX-License-Identifier: MIT
+/* inflate_peers.h -- zlib and ISA-L, if they are installed. SPDX-License-Identifier: MIT
  *
  * They are looked for when the program runs; only their headers are wanted before, and where these are not
  * there the library is left out. */
@@ -66,7 +66,7 @@ static inline size_t peer_zlib_run(const struct peer_zlib *zlib, const uint8_t *
     return made;
 }
 
-/* As `gzip -LEVEL` does it; *out is owned by the caller. 0: it cannot be had. */
+/* As `gzip -LEVEL` does it; *out is owned by the caller. 0: not available. */
 static inline size_t peer_zlib_pack(const struct peer_zlib *zlib, const uint8_t *in,
                                     size_t length, int level, uint8_t **out)
 {

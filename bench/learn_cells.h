@@ -81,7 +81,7 @@ static inline uint32_t steps_of(const struct cell *cell, uint32_t worker,
     return 0;
 }
 
-/* The workers as they are; links take no time. */
+/* The true workers; links take no time. */
 static inline struct cleave_platform *platform_of(const struct cell *cell)
 {
     struct cleave_worker kinds[MOST_WORKERS];
@@ -114,7 +114,7 @@ static inline struct cleave_platform *platform_of(const struct cell *cell)
 
 /* --- what no policy can beat ------------------------------------------------------------ */
 
-/* Units of W that a worker has done by `end_s` that works from its start-up on. */
+/* Units of W that a worker has done by `end_s` if it works after its start-up. */
 static inline double done_by(const struct cell *cell, uint32_t worker, double end_s)
 {
     struct cleave_step steps[MOST_STEPS];
@@ -160,7 +160,7 @@ static inline double file_bound(const struct cell *cell)
     return high;
 }
 
-/* Of a stream at most `hold` units are at work. A chunk of n units holds them for l + n/s,
+/* At most `hold` units of a stream are in use. A chunk of n units holds them for l + n/s,
  * and n/(l + n/s) is concave in n, so no more is done in a second than by chunks that are
  * always as large as n = s (sqrt(l/m) - l)+, for the m with which they add up to hold. */
 static inline double stream_rate(const struct cell *cell)

@@ -1,4 +1,4 @@
-/* mpi_arrivals.h -- who comes how late to a reduction. SPDX-License-Identifier: MIT
+/* mpi_arrivals.h -- delays of ranks before a reduction. SPDX-License-Identifier: MIT
  *
  * After A. Salimibeni, B. Cosenza and S. Hunold, who measured collectives under patterns of
  * arrival: how late each rank is, as a part of the greatest delay.
@@ -22,7 +22,7 @@ enum { TRACED_MOST = 65536 };
 
 struct arrivals {
     const char *name;
-    double traced[TRACED_MOST], latest; /* of a file: all its numbers              */
+    double traced[TRACED_MOST], latest; /* all numbers of a file */
     size_t columns, rows;
 };
 

@@ -11,18 +11,17 @@
  * With --all it is MPI_Allreduce, until the last rank has the result. PATTERN is one of
  * mpi_arrivals.h, "random" unless given.
  *
- * A contender is a policy, or "mpi", "again" (both MPI_Reduce: how far they are apart is
- * how far the others may be apart by chance) or "adapt" (MPI_Reduce of Open MPI's
- * coll/adapt, which must be allowed by --mca coll_adapt_priority 1) or "han" (the same of
- * coll/han). All take turns in
- * every round, in an order drawn anew each time and with the same delays; `ratio` is the
- * median over the rounds of the first contender's time by this one's. A row takes about
- * SECONDS, the balanced one three times that, unless so few calls take longer.
+ * A contender is a policy, or "mpi", "again" (both MPI_Reduce: their difference is the
+ * difference by chance) or "adapt" (MPI_Reduce of Open MPI's coll/adapt, which must be
+ * allowed by --mca coll_adapt_priority 1) or "han" (the same of coll/han). All take turns
+ * in every round, in a newly drawn order and with the same delays; `ratio` is the median
+ * over the rounds of the first contender's time by this one's. A row takes about SECONDS,
+ * the balanced one three times SECONDS, unless the least number of calls takes longer.
  *
- * COST is how often the operator goes over each value: 0 is MPI_SUM. If it is negative the
- * operator is said not to commute. Ranks that are not yet due sleep, as if each had a
- * processor to itself. Every contender has a communicator of its own, a new one for each
- * row; before a row there are calls that do not count, from which "auto" learns. */
+ * COST is how often the operator goes over each value: 0 is MPI_SUM. If it is negative
+ * the operator is declared as not commutative. Ranks that are not yet due sleep, as if
+ * each had a processor to itself. Every contender has its own communicator, a new one for
+ * each row; before a row there are calls that do not count, from which "auto" learns. */
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
@@ -137,7 +136,7 @@ static double once(struct bench *bench, const struct contender *contender, doubl
     return bench->rank == 0 ? last[1] - last[0] : 0;
 }
 
-/* How late this rank is in a round; negative: nobody is. */
+/* Delay of this rank in a round; negative: no rank is late. */
 static double delay(const struct bench *bench, double skew_s, int round)
 {
     return skew_s > 0

@@ -7,8 +7,8 @@
  * up to SKEW_S, the same in every run. POLICY "mpi" is the MPI_Reduce that smpirun was told
  * to use. Combining costs FLOPS operations per byte.
  *
- * The library is told what combining takes: it would find out by an MPI_Iallreduce, for
- * which SMPI sends a message from each rank to each other, and that takes minutes to
+ * The library gets the time of a combination: it would measure it by an MPI_Iallreduce,
+ * for which SMPI sends a message from each rank to each other, which takes minutes to
  * simulate for some hundred ranks. */
 #include <mpi.h>
 #include <smpi/smpi.h>
@@ -58,7 +58,7 @@ static double once(const double *own, double *total, int count, MPI_Op op,
     return last[1] - last[0];
 }
 
-/* Tell what combining takes on the mean machine. */
+/* Pass the time of combining on the mean machine. */
 static void tell_costs(double *own, double *total, int count, MPI_Op op)
 {
     double since = MPI_Wtime(), took, sum;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         own[i] = rank + i;
     MPI_Op_create(sum, 1, &op);
     tell_costs(own, total, count, op);
-    /* The first one sets things up. */
+    /* The first round sets things up. */
     for (int round = -1; round < rounds; round++) {
         double late = chance((uint64_t)rank, (uint64_t)(round + 1)) * skew;
         double time = once(own, total, count, op, argv[4], late);

@@ -3,8 +3,8 @@
  *
  *     execute [LINES [WORKERS]]
  *
- * Writes a file of so many lines, lets several `wc -l` count them at a time, adds up what
- * they print with a command that reduces, and checks the sum. */
+ * Writes a file of LINES lines, lets several `wc -l` count them at a time, adds up their
+ * results with a command that reduces, and checks the sum. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

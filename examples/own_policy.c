@@ -27,7 +27,7 @@ enum {
 /* The state block: parameters first, then what `plan` and `start` make. */
 struct trapezoid {
     double first, last; /* parameters; 0: as published                        */
-    double step;        /* every chunk is so much smaller than the one before  */
+    double step;        /* every chunk is smaller than the one before by this factor */
     double next;        /* size of the next one                                */
     uint32_t *held;     /* per worker: chunks sent and not computed yet        */
 };

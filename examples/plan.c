@@ -2,7 +2,7 @@
  *
  *     plan [PLATFORM [UNITS]]
  *
- * Prints who gets how much, when it ends, and how far that is from the bound. */
+ * Prints the shares, the end, and the distance to the bound. */
 #include <stdio.h>
 #include <stdlib.h>
 

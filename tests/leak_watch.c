@@ -1,12 +1,13 @@
-/* leak_watch.c -- look for memory that nobody knows any more, at the end of a test program.
+/* leak_watch.c -- look for unreachable memory at the end of a test program.
  * SPDX-License-Identifier: MIT
  *
- * What the leak check of AddressSanitizer does, for machines where that takes seconds of every
- * process: on arm64 it goes through 2^28 regions of memory that could be there, several times.
- * Here the sanitizer's hooks keep a table of the blocks there are. At the end, all that can be
- * reached from globals, thread-local variables, the stack and registers is marked; what is left
- * has leaked, and the program ends with status 23, as with the other check. Pointers into a block
- * count as pointers to it. Threads that still run are not looked at: there should be none. */
+ * Replaces the leak check of AddressSanitizer on machines where that check takes seconds
+ * per process: on arm64 it visits 2^28 possible regions of memory, several times. Here
+ * the sanitizer's hooks keep a table of the blocks there are. At the end, memory
+ * reachable from globals, thread-local variables, the stack and registers is marked;
+ * unmarked blocks have leaked, and the program ends with status 23, as with the other
+ * check. Pointers into a block count as pointers to it. Threads that still run are not
+ * looked at: there should be none. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ struct block {
     bool found;
 };
 
-/* Open addressing, in memory of its own: the hooks must not allocate any. */
+/* Open addressing, in separate memory: the hooks must not allocate any. */
 static struct block *table;
 static size_t room, used, live;
 static volatile char lock;
@@ -142,7 +143,7 @@ UNCHECKED static void mark(uintptr_t address)
 {
     size_t low = 0, high = nblocks;
 
-    while (low < high) { /* the first one behind it */
+    while (low < high) { /* the first block after it */
         const size_t middle = (low + high) / 2;
 
         if (blocks[middle].begin <= address)
@@ -165,8 +166,8 @@ UNCHECKED static void scan(uintptr_t begin, uintptr_t end)
         mark(*(const uintptr_t *)begin); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Globals and thread-local variables of a program or library; not those of the sanitizer, which
- * knows all blocks, nor the two lists here. */
+/* Globals and thread-local variables of a program or library; without the sanitizer's,
+ * which know all blocks, and the two lists here. */
 UNCHECKED static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;

@@ -1,7 +1,7 @@
 /* trace_check.h -- an independent judge of traces. SPDX-License-Identifier: MIT
  *
- * Knows the model and nothing of the engine: what a schedule must satisfy whoever made
- * it. Used by every test that has a trace in hand. */
+ * Conditions on every schedule, from the model alone, without the engine. Used by every
+ * test that has a trace in hand. */
 #ifndef TRACE_CHECK_H
 #define TRACE_CHECK_H
 #include <math.h>

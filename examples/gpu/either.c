@@ -7,12 +7,13 @@
  *
  * Each line of the input is a number. It is mixed so often as ROUNDS says and written in
  * hexadecimal digits; the result is the same on a core and on a GPU. With stay it is a command
- * for cleave run --persistent. A program made by nvcc computes on the first GPU it sees, and on
- * a core if it sees none: CUDA_VISIBLE_DEVICES says which.
+ * for cleave run --persistent. A program made by nvcc computes on the first visible GPU
+ * (CUDA_VISIBLE_DEVICES), or on a core.
  *
- * Where there is no GPU, a core can stand in for one, to see how the load is shared out: with
- * EITHER_PACE=N it answers N numbers in a second, asleep for the rest of the time, in batches of a
- * sixteenth of a second, and with EITHER_START=S its start takes S seconds. */
+ * Without a GPU, a core can replace one, to show how the load is shared: with
+ * EITHER_PACE=N it answers N numbers in a second, asleep for the rest of the time, in
+ * batches of a sixteenth of a second, and with EITHER_START=S its start takes S
+ * seconds. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -169,7 +170,8 @@ static bool answer(uint64_t *numbers, size_t count, uint32_t rounds)
     return true;
 }
 
-/* A command for one chunk: works as it reads, so that others can take what it has not read. */
+/* A command for one chunk: works as it reads, so that other workers can take its unread
+ * input. */
 static bool work_once(uint64_t *numbers, size_t batch, uint32_t rounds)
 {
     char line[64];

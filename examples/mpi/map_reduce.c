@@ -4,10 +4,11 @@
  *     mpicc map_reduce.c -o map_reduce -lcleave-mpi && mpirun -n 5 ./map_reduce 40 100
  *
  * A row of the picture is a unit. Some rows take a hundred times as long as others, and
- * nobody knows in advance which: rank 0 hands out rows as cleave's policy decides, the
- * others compute them. Rows are text, and two pieces of text are combined by putting one
- * behind the other: the order matters, and is kept, although pieces are combined on
- * whatever rank has them. Exits with 1 if the picture is not what one rank alone makes. */
+ * their places are unknown: rank 0 hands out rows as cleave's policy decides, the other
+ * ranks compute them. Rows are text, and two pieces of text are combined by
+ * concatenation: the order matters, and is kept, although pieces are combined on any rank
+ * that has them. Exits with 1 if the picture differs from the picture of one rank
+ * alone. */
 #include <cleave/mpi_map.h>
 
 #include <stdio.h>
@@ -100,7 +101,7 @@ int main(int argc, char **argv)
     struct cleave_error err;
     int level, rank, failed = 0;
 
-    /* Callbacks run beside the messages if MPI is told that there may be threads. */
+    /* Callbacks run in parallel with messages if MPI allows threads. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (cleave_mpi_map_reduce(&map, MPI_COMM_WORLD, &result, &err) != CLEAVE_OK) {

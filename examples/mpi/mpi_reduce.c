@@ -1,4 +1,4 @@
-/* mpi_reduce.c -- ranks that finish their work at different times reduce what they have.
+/* mpi_reduce.c -- ranks that finish their work at different times reduce their results.
  * SPDX-License-Identifier: MIT
  *
  * mpicc mpi_reduce.c -lcleave-mpi && mpirun -n 4 ./a.out
@@ -38,12 +38,12 @@ int main(int argc, char **argv)
     own[1] = 50000.0 * (rank % 3 + 1);
     own[0] = hits((uint64_t)rank + 1, (long)own[1]);
 
-    /* Whoever is done sends to whoever waits. */
+    /* A finished rank sends to a waiting rank. */
     cleave_mpi_reduce(own, sum, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, "tree-dyn");
     if (rank == 0)
         printf("pi is about %.2f\n", 4 * sum[0] / sum[1]);
 
-    /* The same, while something else is computed; cleave_mpi_test lets it advance. */
+    /* Reduce while other work is computed; cleave_mpi_test lets it advance. */
     cleave_mpi_ireduce(own, sum, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, "tree-dyn",
                        &request);
     for (done = 0; !done;) {

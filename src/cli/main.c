@@ -30,9 +30,10 @@ static int run_other(int count, char *const *words, int started)
     if (count > 0 && strcmp(words[0], "--version") == 0)
         return call("version", 0, words);
     if (count > 0 && words[0][0] == '-')
-        return cv_refuse("unknown option '%s' before the command; known: --help, "
-                         "--version; others stand behind it, as in: cleave run -j 4 ...",
-                         CV_ECHO(words[0]));
+        return cv_refuse(
+            "unknown option '%s' before the command; known: --help, --version; put the "
+            "options of a command after it: cleave run -j 4 ...",
+            CV_ECHO(words[0]));
     if (count > 0 && started == 0)
         return cv_verb_unknown(count, (const char *const *)words);
     cv_help_list(started, (const char *const *)words, &text);

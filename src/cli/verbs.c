@@ -418,9 +418,9 @@ static const struct cv_verb cv_verb_help = {
     .summary = "explain a command or a topic",
     .is_first = true,
     .description =
-        "Explains a command, as COMMAND --help does, or a topic: items, csv, hosts, "
+        "Explain a command, as COMMAND --help does, or a topic: items, csv, hosts, "
         "reduce, formats or failures. 'all' shows every option of cleave run, 'all "
-        "COMMAND' those of another command. Without a word it lists commands and topics.",
+        "COMMAND' those of another command. Without a word, list commands and topics.",
     .operands = "[all] [COMMAND...|TOPIC]",
     .max_operands = 8,
     .groups = CV_GROUPS(CV_GROUP("Output", help_options)),
@@ -466,11 +466,10 @@ static const struct cv_verb cv_verb_completions = {
     .name = "completions",
     .summary = "a script that completes command lines: bash, zsh or fish",
     .description =
-        "Writes a script that lets a shell complete commands, options and the names of "
-        "policies. 'make install' puts these scripts where the shells look for them; "
-        "without, source the one for bash in ~/.bashrc, the one for zsh behind compinit "
-        "in ~/.zshrc, as in 'source <(cleave completions zsh)', and put the one for fish "
-        "into ~/.config/fish/completions.",
+        "Writes a script that lets a shell complete commands, options and policy names. "
+        "'make install' puts the scripts where the shells look for them. Without it, "
+        "source the script in ~/.bashrc, or in ~/.zshrc after compinit: 'source <(cleave "
+        "completions zsh)'. For fish, save the script in ~/.config/fish/completions.",
     .operands = "bash|zsh|fish",
     .max_operands = 1,
     .examples = "cleave completions bash\ncleave completions fish",

@@ -92,7 +92,7 @@ static const char *open_check_order(struct cv_open_chunk *chunk,
         if (!chunk->open)
             return "it has none that is open";
         if (chunk->due > 0)
-            return "nobody has said yet what came of the last time";
+            return "its last extension has no result yet";
         chunk->due = order->units;
         return NULL;
     case CLEAVE_CLOSE:
@@ -360,7 +360,7 @@ static const char *reduce_check_order(struct cv_reduce_check *check,
         else if (check->last[to] + 1 == check->first[from])
             check->last[to] = check->last[from];
         else
-            return "their inputs are no neighbours";
+            return "their inputs are not neighbours";
     }
     check->gone[from] = true;
     check->due[to]++;
@@ -393,7 +393,7 @@ static const char *copy_check_order(struct cv_driver *driver,
     if (!driver->view.copies)
         return "chunks cannot be copied here";
     if (order->peer >= driver->view.nworkers || order->peer == order->worker)
-        return "nobody else has it";
+        return "no other worker has it";
     if (own->there || own->sent > 0)
         return "it has something else to do";
     *own = (struct cv_open_chunk){ .there = true };

@@ -180,7 +180,7 @@ static const char *find_chunk_fault(struct replay *replay,
     if (may_come_again(event->kind))
         return (chunk->seen & (DONE | LOST)) == 0 ? NULL : "a chunk that was over before";
     if ((chunk->seen & (step | LOST)) != 0)
-        return "a chunk of which that was told before";
+        return "a chunk that an earlier event named";
     chunk->seen |= step;
     return NULL;
 }
@@ -197,7 +197,7 @@ static const char *find_pair_fault(struct replay *replay,
     if (node->stage == HELD || node->receiver != event->worker)
         return "a partial that was not sent there";
     if (node->stage >= stage)
-        return "a partial of which that was told before";
+        return "a partial that an earlier event named";
     node->stage = stage;
     return NULL;
 }
@@ -207,7 +207,7 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     struct chunk *chunk;
 
     if (event->worker >= replay->source->nworkers)
-        return "a worker that is not there";
+        return "an absent worker";
     switch (event->kind) {
     case CLEAVE_START:
         return "a second start: it holds several runs";

@@ -31,9 +31,8 @@ static enum cleave_status find_policy(const struct cleave_trace *trace,
 
     if (facts->told == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "the trace (of cleave %s) does not say what its policy was told; "
-                       "traces of runs made with this version do, unless the plan was "
-                       "given",
+                       "the trace (of cleave %s) has no events of its policy; traces of "
+                       "runs with this version have them, unless the plan was given",
                        facts->version != NULL ? facts->version : "0.1.0 or before");
     if (facts->policy == NULL && own_policy == NULL)
         return cv_fail(err, CLEAVE_EINPUT, "the trace does not name its policy");

@@ -159,11 +159,10 @@ static void measure_hosts(struct world *world, struct found *found, char *left_o
         world->told.nodes--;
         if (failed == HOPELESS && world->told.nodes > found->at) {
             if (length < size)
-                length +=
-                    (size_t)snprintf(left_out + length, size - length,
-                                     "%u more, which were not tried: so many before "
-                                     "them failed\n",
-                                     world->told.nodes - found->at);
+                length += (size_t)
+                    snprintf(left_out + length, size - length,
+                             "%u more, which were not tried after these failures\n",
+                             world->told.nodes - found->at);
             world->told.nodes = found->at;
         }
         if (world->told.nodes == 0)

@@ -1,9 +1,10 @@
 /* chaos.h -- random faults over random jobs of a cleave that is only seen from outside.
  * SPDX-License-Identifier: MIT
  *
- * A trial is a job, a fault that happens to it, and what has to be true afterwards. All of it
- * follows from the seed and the number of the trial. The same program is also the command that
- * the jobs run (`chaos @work ...`) and the link to their hosts (`chaos @relay ...`). */
+ * A trial is a job, a fault, and the conditions that must hold afterwards. All of it
+ * follows from the seed and the number of the trial. The same program is also the command
+ * that the jobs run (`chaos @work ...`) and the link to their hosts (`chaos @relay
+ * ...`). */
 #ifndef CHAOS_H
 #define CHAOS_H
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct chance {
 uint64_t chance_next(struct chance *chance);
 /* 0 to most - 1. */
 uint64_t chance_below(struct chance *chance, uint64_t max);
-/* True once in so many. */
+/* True once in `many`. */
 bool chance_one_in(struct chance *chance, uint64_t many);
 
 struct bytes {
@@ -59,10 +60,10 @@ extern const char POISON[]; /* a record with this word cannot be done     */
 /* One record; records of one number and kind differ by the chance. */
 void record_add(struct bytes *bytes, enum kind kind, uint64_t number, bool poison,
                 struct chance *chance);
-/* Whether this is whole records, one after the other. */
+/* Whether the bytes are complete records, one after the other. */
 bool records_are_whole(enum kind kind, const char *at, size_t length);
 
-/* What commands do to their input. */
+/* The effect of commands on their input. */
 void work_map(const char *at, size_t length, struct bytes *out);
 void work_sum(const char *at, size_t length, struct bytes *out);
 void work_pairs(const struct bytes *one, const struct bytes *two, struct bytes *out);
@@ -93,15 +94,15 @@ struct job {
     const char *halt;
     double timeout_s, host_timeout_s;
     uint32_t block, workers, nhosts, slots[MOST_HOSTS];
-    bool place_here; /* a place on this machine beside the hosts     */
+    bool place_here; /* a place on this machine next to the hosts */
     const char *port;
-    const char *flavour;         /* of MPI, or NULL                              */
-    uint32_t sleep_us;           /* what a command takes                         */
+    const char *flavour;         /* flavour of MPI, or NULL */
+    uint32_t sleep_us;           /* time of a command */
     const char *backups;         /* NULL: by default                             */
     uint32_t feed_stall_us;      /* the pause in the middle of a pipe           */
     char work[WORD];             /* more words for the command                   */
     char link[MOST_HOSTS][WORD]; /* for the relays                         */
-    /* what it comes to */
+    /* expected result */
     struct bytes input[MOST_FILES], mates, expected;
     size_t input_bytes;
     uint64_t records;
@@ -123,24 +124,23 @@ struct trial {
     enum expect expect;
     char folder[FOLDER];
     char once[FOLDER + 8]; /* a file that is made when the fault has happened */
-    /* what is done to a process: when so many commands have begun, and some later */
+    /* a signal to a process: after this many commands have begun, and some later */
     bool strikes;
     enum role victim;
     int sign;            /* the signal                          */
     bool commands_first; /* the victim is a worker whose commands are killed before it */
-    double wake_s;       /* SIGCONT so much later; 0 for never  */
+    double wake_s;       /* SIGCONT after this time; 0: never */
     uint32_t after;
     double later_s;
-    /* what is done to files meanwhile */
+    /* changes to files during the run */
     bool grow_input, cut_input;
     /* limits */
     bool full_output, reader_leaves;
-    uint64_t file_size; /* the most that files may have; 0 for no limit */
-    uint64_t
-        disk_room; /* the disk has so much more than the inputs take; 0 for no limit */
-    uint32_t round, more_rounds; /* it is resumed and stopped again       */
+    uint64_t file_size;          /* the most that files may have; 0 for no limit */
+    uint64_t disk_room;          /* room on the disk beyond the inputs; 0: no limit */
+    uint32_t round, more_rounds; /* resumed and stopped again */
     bool resume, damage_journal, cut_journal;
-    /* what happened */
+    /* result */
     int status; /* as of waitpid                                       */
     bool timed_out, struck, killed, may_leave_part;
     char left[WORD]; /* processes that were left                       */
@@ -150,7 +150,7 @@ struct trial {
 struct fault {
     const char *name;
     uint32_t weight;
-    /* Chooses what happens, and makes the job one that it can happen to. */
+    /* Draw the details of the fault, and adapt the job to it. */
     void (*prepare)(struct trial *trial);
 };
 
@@ -174,9 +174,9 @@ void disk_end(const struct trial *trial);
 bool disk_allowed(void);
 
 void job_choose(struct trial *trial);
-/* Write the inputs, and find out what must come out. */
+/* Write the inputs, and compute the expected output. */
 void job_make(struct trial *trial);
-/* The words of the command line, behind each other in `store`. */
+/* Append the words of the command line to `store`, one after the other. */
 void job_words(const struct trial *trial, bool resume, struct bytes *store,
                char *words[MOST_WORDS]);
 
@@ -186,7 +186,7 @@ void err_name(const struct trial *trial, bool first, char *out, size_t room);
 /* Run it, with the fault if `first`, and wait for everything to end. */
 void run_job(struct trial *trial, bool first);
 
-/* False: `reason` says what was wrong. */
+/* False: `reason` has the mistake. */
 bool check_run(struct trial *trial, bool first);
 bool check_rest(struct trial *trial);
 

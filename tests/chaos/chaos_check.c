@@ -1,9 +1,8 @@
-/* chaos_check.c -- what has to be true after a run, whatever happened to it.
- * SPDX-License-Identifier: MIT
+/* chaos_check.c -- conditions after a run, for every fault. SPDX-License-Identifier: MIT
  *
  * - Status 0: the output is right, to the byte.
- * - Another status: it says why, it is one that is documented, and what was written is a part
- *   of the right output, or what was there before.
+ * - Another status: it has a message, it is documented, and the file holds a part of the
+ * right output, or the old content.
  * - Nothing is left: no process, no file. */
 #include <dirent.h>
 #include <signal.h>
@@ -42,7 +41,7 @@ static bool read_in(const struct trial *trial, const char *name, struct bytes *b
     return bytes_read(bytes, path);
 }
 
-/* The part of an output that was written beside its file. */
+/* The temporary file of an output. */
 static bool is_part(const char *name)
 {
     return strncmp(name, ".out.part-", 10) == 0;
@@ -102,7 +101,7 @@ bool check_rest(struct trial *trial)
 
 /* --- what was said ------------------------------------------------------------------------ */
 
-/* The number behind "KEY": in JSON, or -1. */
+/* The number after "KEY": in JSON, or -1. */
 static double number_of(const struct bytes *json, const char *key)
 {
     char text[80];
@@ -113,7 +112,7 @@ static double number_of(const struct bytes *json, const char *key)
     return at != NULL ? strtod(at + strlen(text), NULL) : -1;
 }
 
-/* The bytes of the ranges behind "KEY": in JSON. */
+/* The bytes of the ranges after "KEY": in JSON. */
 static double ranges_of(const struct bytes *json, const char *key)
 {
     char text[80];
@@ -193,7 +192,7 @@ static bool check_json(struct trial *trial, const struct bytes *said,
     return good;
 }
 
-/* With --failed, what is not in the output is in its files. */
+/* With --failed, input missing in the output is in its files. */
 static bool check_failed(struct trial *trial, const struct bytes *out)
 {
     const struct job *job = &trial->job;
@@ -231,7 +230,7 @@ static bool check_failed(struct trial *trial, const struct bytes *out)
 
 /* --- a run -------------------------------------------------------------------------------- */
 
-/* A rank or mpirun was struck: the status, and much of what is said, is that of mpirun. */
+/* A rank or mpirun was struck: the status, and much of the text, comes from mpirun. */
 static bool says_mpirun(const struct trial *trial, bool first)
 {
     return first && trial->struck && trial->job.flavour != NULL &&
@@ -272,7 +271,7 @@ static bool check_partial(struct trial *trial, const struct bytes *out)
     return check_failed(trial, out);
 }
 
-/* The old file is as it was, and the part that was written is beside it and named. */
+/* The old file is unchanged, and the partial file next to it is named. */
 static bool check_old(struct trial *trial, bool first, const struct bytes *said,
                       const struct bytes *out)
 {
@@ -300,7 +299,7 @@ static bool check_old(struct trial *trial, bool first, const struct bytes *said,
     return good;
 }
 
-/* A command that stays and is killed when its work is done: that is told, and nothing lost. */
+/* A persistent command that is killed after its work: a note, and nothing lost. */
 static bool ended_late(const struct trial *trial, const struct bytes *said,
                        const struct bytes *out)
 {

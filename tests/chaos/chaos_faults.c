@@ -1,7 +1,7 @@
-/* chaos_faults.c -- what can happen to a job. SPDX-License-Identifier: MIT
+/* chaos_faults.c -- faults that a job can meet. SPDX-License-Identifier: MIT
  *
- * Each fault chooses its details by chance, makes the job one that it can happen to, and says
- * whether the run has to get over it. */
+ * Each fault draws its details, adapts the job, and sets whether the run has to survive
+ * it. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void with_hosts(struct trial *trial, uint32_t min)
         job->slots[job->nhosts] = 1 + (uint32_t)chance_below(&trial->chance, 2);
 }
 
-/* Somebody else who can do the work. */
+/* Add another worker that can do the work. */
 static void with_others(struct trial *trial)
 {
     with_hosts(trial, 1);
@@ -53,7 +53,7 @@ static void with_others(struct trial *trial)
         with_hosts(trial, 2);
 }
 
-/* One run can go on where another was stopped. */
+/* One run can continue where another was stopped. */
 static void with_journal(struct trial *trial)
 {
     trial->job.journal = true;
@@ -109,7 +109,7 @@ static void kill_master(struct trial *trial)
     stopped_for_good(trial, SIGKILL);
 }
 
-/* With commands that would go on for long. */
+/* With commands that would run for long. */
 static void kill_master_slow(struct trial *trial)
 {
     stopped_for_good(trial, SIGKILL);
@@ -117,7 +117,7 @@ static void kill_master_slow(struct trial *trial)
     trial->resume = false;
     trial->more_rounds = 0;
     trial->after = 1;
-    /* A run that is 10 ms old has somebody who looks after them. */
+    /* A run that is 10 ms old has a guard process for them. */
     trial->later_s = 0.3;
     habit(trial, "habit=hang");
 }
@@ -244,7 +244,7 @@ static void pause_worker(struct trial *trial)
     trial->wake_s = 1e-3 * (double)(1 + chance_below(&trial->chance, 300));
 }
 
-/* Whatever takes a machine down, or ends a step of Slurm, may kill the commands first. */
+/* A fault that ends a machine, or a step of Slurm, may kill the commands first. */
 static void host_down(struct trial *trial)
 {
     with_work(trial);
@@ -262,7 +262,7 @@ static void full_host(struct trial *trial)
     snprintf(trial->job.link[0], WORD, "!prlimit --fsize=1024");
 }
 
-/* It never comes back. */
+/* The worker never returns. */
 static void freeze_worker(struct trial *trial)
 {
     with_work(trial);
@@ -286,7 +286,7 @@ static void bad_host(struct trial *trial)
 
 /* --- ranks -------------------------------------------------------------------------------- */
 
-/* mpirun is the process that was started; it ends the others, or they end without it. */
+/* mpirun is the started process; it ends the other ranks, or they end without it. */
 static void with_mpi(struct trial *trial)
 {
     struct job *job = &trial->job;
@@ -309,7 +309,7 @@ static void kill_rank(struct trial *trial)
     strike(trial, A_RANK, SIGKILL);
     if (!chance_one_in(&trial->chance, 3))
         return;
-    /* With commands that would go on for long. */
+    /* With commands that would run for long. */
     trial->resume = false;
     trial->after = 1;
     habit(trial, "habit=hang");
@@ -425,7 +425,7 @@ static void full_output(struct trial *trial)
 static void full_file(struct trial *trial)
 {
     with_output(trial);
-    /* What it says goes to a file, too, and has to fit. */
+    /* Its standard error goes to a file, too, and has to fit. */
     trial->file_size = 8192 + chance_below(&trial->chance, 10000);
 }
 
@@ -469,13 +469,14 @@ static void input_changes(struct trial *trial)
     trial->expect = MAY_FAIL;
 }
 
-/* Another one that has to be got over, on the way. */
+/* Another fault that the run has to survive. */
 void fault_add_another(struct trial *trial)
 {
     struct job *job = &trial->job;
     static const char *const whats[] = { "flip", "cut", "drop", "noise" };
 
-    /* A worker that is stopped for good, behind a link that is cut: nobody can reach it. */
+    /* A worker that is stopped for good, on a link that is cut: no process can reach
+     * it. */
     if (!chance_one_in(&trial->chance, 4) || job->nhosts == 0 ||
         job->link[0][0] != '\0' || job->work[0] != '\0' ||
         (trial->sign == SIGSTOP && !(trial->wake_s > 0)))

@@ -1,4 +1,4 @@
-/* chaos_job.c -- a random job: its inputs, its command line and what must come out.
+/* chaos_job.c -- a random job: its inputs, its command line and its expected output.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static void choose_mode(struct job *job, struct chance *chance)
     }
 }
 
-/* What goes together with what. */
+/* Make the drawn options compatible. */
 static void settle(struct job *job)
 {
     if (job->reduce == REDUCE_SUM)

@@ -1,4 +1,4 @@
-/* chaos_lines.c -- outputs that are right but for their order, or as far as they go.
+/* chaos_lines.c -- outputs that are right except for their order, or up to their end.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ bool are_among(const struct bytes *a, const struct bytes *b, enum kind kind, boo
     size_t k = 0;
     bool good = !all || some.count == known.count;
 
-    /* The last one may have been cut short. */
+    /* The last line may have been cut short. */
     if (!all && some.count > 0 && is_cut(&some.items[some.count - 1], kind))
         some.count--;
     qsort(some.items, some.count, sizeof *some.items, compare);

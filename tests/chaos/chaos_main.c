@@ -1,4 +1,4 @@
-/* chaos_main.c -- many trials at once, and what came of them. SPDX-License-Identifier: MIT
+/* chaos_main.c -- many trials at once, and their results. SPDX-License-Identifier: MIT
  *
  *   chaos [OPTION]...
  *

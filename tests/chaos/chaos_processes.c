@@ -107,7 +107,7 @@ pid_t find_victim(struct trial *trial, pid_t master)
     for (size_t i = 0; i < count; i++) {
         bool copy = false;
 
-        /* One that has just been forked and is about to become something else. */
+        /* A process that has just been forked and has not called exec. */
         for (size_t k = 0; k < count; k++)
             copy |= list[k].pid == list[i].parent &&
                     strcmp(list[k].words, list[i].words) == 0;

@@ -1,8 +1,8 @@
 /* chaos_records.c -- inputs of every kind, and what commands make of them.
  * SPDX-License-Identifier: MIT
  *
- * A record begins with a byte that no other line or place where one could wrongly be cut
- * begins with, so that a command can tell whether it was given whole records. */
+ * A record begins with a byte that begins no other line or wrong place for a cut, so that
+ * a command can detect partial records. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* chaos_relay.c -- a link that damages what it carries. SPDX-License-Identifier: MIT
+/* chaos_relay.c -- a link that damages its bytes. SPDX-License-Identifier: MIT
  *
  *   chaos @relay [KEY=VALUE]... COMMAND [ARG]...
  *
@@ -25,7 +25,7 @@ struct relay {
     const char *what, *once;
     bool comes_out; /* the way that the fault is on */
     uint64_t at;
-    bool over; /* it has happened */
+    bool over; /* the damage was done */
     pid_t child;
 };
 
@@ -50,14 +50,14 @@ static bool claim(struct relay *relay)
     return fd >= 0;
 }
 
-/* What has passed waits until it is read: no way holds up the other. */
+/* Passed bytes wait until they are read: neither direction blocks the other. */
 static void pass(struct way *way, const char *at, size_t length)
 {
     bytes_add(&way->waits, at, length);
     way->passed += length;
 }
 
-/* False: nobody reads it. */
+/* False: the reader has exited. */
 static bool flush(struct way *way)
 {
     ssize_t put;
@@ -97,7 +97,7 @@ static void hit(struct relay *relay, struct way *way, char *at, size_t length)
     pass(way, at + lost, length - lost);
 }
 
-/* Take what has come. */
+/* Read the available bytes. */
 static void carry(struct relay *relay, struct way *way, bool comes_out)
 {
     char part[16384];
@@ -144,7 +144,7 @@ static void start(struct relay *relay, char **words, struct way *to, struct way 
     fcntl(from->out, F_SETFL, O_NONBLOCK | fcntl(from->out, F_GETFL));
 }
 
-/* False: the program at the other end has ended, or nobody listens to it. */
+/* False: the program at the other end has ended, or it no longer reads. */
 static bool step(struct relay *relay, struct way ways[2])
 {
     struct pollfd waits[4];

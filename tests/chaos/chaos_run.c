@@ -1,8 +1,8 @@
 /* chaos_run.c -- start a job, let the fault happen, and see everything end.
  * SPDX-License-Identifier: MIT
  *
- * This process adopts what its children leave behind (PR_SET_CHILD_SUBREAPER), so that a run
- * has left nothing when there are no children any more. */
+ * This process adopts orphans of its children (PR_SET_CHILD_SUBREAPER), so that a run has
+ * left nothing when there are no children. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ static pid_t start_feeder(const struct trial *trial, int to)
     _exit(0);
 }
 
-/* Somebody who reads a little and goes. */
+/* A reader that reads a little and exits. */
 static pid_t start_reader(struct trial *trial, int from)
 {
     const size_t max = chance_below(&trial->chance, 3000);
@@ -118,7 +118,7 @@ static void become(const struct trial *trial, bool first, const struct ends *end
 
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* Of one that was started in the background, which a run would ignore as well. */
+    /* A process started in the background ignores it, and a run would inherit that. */
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     dup2(ends->in, STDIN_FILENO);
@@ -233,7 +233,7 @@ static void finish_helper(pid_t pid)
     }
 }
 
-/* What a good command leaves running is its own affair, and so ours. */
+/* A successful command may leave processes: end them here. */
 static void end_left_children(void)
 {
     static struct process list[MOST_PROCESSES];
@@ -270,7 +270,7 @@ static void await_all(struct trial *trial)
     }
 }
 
-/* It has taken too long. */
+/* The trial has taken too long. */
 static void end_all(struct trial *trial)
 {
     static struct process list[MOST_PROCESSES];

@@ -104,7 +104,7 @@ static void do_chunk(const struct work *work, const struct bytes *input,
         work_map(at, length, out);
 }
 
-/* A child that is there when the command has ended. True in the child. */
+/* A child that outlives the command. True in the child. */
 static bool left_child(void)
 {
     const pid_t child = fork();
@@ -149,7 +149,7 @@ static int plain(const struct work *work)
         do_chunk(work, &input, &out);
     }
     if (due(work, "late")) {
-        /* The second half comes when the command is gone. */
+        /* The second half comes after the exit of the command. */
         put(out.at, out.length / 2);
         if (!left_child())
             _exit(0);

@@ -121,7 +121,7 @@ END
     refuses "--time: a script for htcondor has no such option; --submit takes the system's own" \
         batch-script -t 30 htcondor run -i in -o out wc
     refuses "--submit: expected an option as '--mem=64G'" batch-script --submit mem sge run -i in -o out wc
-    refuses "expected --output FILE behind 'cleave run': the standard output of a job is its log" \
+    refuses "expected --output FILE after 'cleave run': the standard output of a job is its log" \
         batch-script sge run -i in wc
     cleave 0 batch-script -n 4 slurm cleave run -i in -o out wc
     local new=$output

@@ -8,7 +8,7 @@ prepare() {
 }
 
 # How far measurements are from the costs is in the file, which can be read all the same.
-@test "the file says how far its costs are from what was measured" {
+@test "calibrate writes the error of its costs into the file" {
     prepare
     cleave 0 calibrate -i sample -j 2 -o out.yaml -- sh -c 'sleep 0.02; cat'
     [ "$(sed -n 1p out.yaml)" = "# Measured by cleave calibrate on 1492 bytes; units are bytes." ]

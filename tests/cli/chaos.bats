@@ -66,7 +66,7 @@ notices() {
     notices "did not end in 1 s: S sleep 100" --fault none --limit 1 -n 2
 }
 
-@test "an old file that is gone" {
+@test "cleave-chaos detects an overwritten old file" {
     stand_in 'for word; do case $last in -o) : >"$word" ;; esac; last=$word; done' \
         '"$CLEAVE" "$@"' 'status=$?' \
         'last=; for word; do case $last in -o) [ $status = 0 ] || : >"$word" ;; esac; last=$word; done' \
@@ -74,7 +74,7 @@ notices() {
     notices "the old file has gone" --fault poison -n 12
 }
 
-@test "journals that are not there" {
+@test "cleave-chaos detects missing journals" {
     # What a run that was killed had finished is done again, and once too often.
     stand_in 'case "$*" in *--resume*) "$CLEAVE" "$@" | sed p ;; *) exec "$CLEAVE" "$@" ;; esac'
     notices "status 0 and a wrong output" --fault kill-master -n 30

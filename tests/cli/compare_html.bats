@@ -31,7 +31,7 @@ page_has() {
     page_has "$(printf '%.3f' "$(printf '%s\n' "${lines[2]}" | cut -d, -f3)")"
 }
 
-@test "a sweep says what single comparisons say" {
+@test "a sweep agrees with single comparisons" {
     in_tmp
     cat >p.yaml <<'YAML'
 port: one
@@ -91,7 +91,7 @@ YAML
     page_has "Policies for a reduction, by nodes"
 }
 
-@test "what cannot be" {
+@test "compare --html refuses impossible options" {
     in_tmp
     echo mine >page.html
     refuses "--output: 'page.html' exists; use --force to replace it" \
@@ -111,7 +111,7 @@ YAML
         compare load -p $LAB -l 500 --policies umr --sweep workers=9:10:1
     refuses "--sweep: with --lifespan there is no load" \
         compare load -p $LAB --lifespan 5 --sweep load=1:2:1
-    refuses "--sweep: error and --noise cannot both say how costs vary" \
+    refuses "--sweep: error and --noise cannot both set how costs vary" \
         compare load -p $LAB -l 5 --noise gamma:0.1 --sweep error=0:1:0.5
     cleave 0 compare load -p $LAB -l 500 --policies umr -o -
     has "</html>"

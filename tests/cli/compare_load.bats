@@ -49,7 +49,7 @@ load helper
     [ -n "$(number q90)" ]
 }
 
-@test "a row says what simulate says" {
+@test "a row of compare load agrees with simulate" {
     cleave 0 compare load -p $LAB -l 2000 --policies umr --error 0.2 --runs 50 --json
     local mean
     mean=$(number mean)

@@ -77,7 +77,7 @@ not_applicable " ]
         compare reduce -N 20 -d 1 -c 0.1 --json --csv
 }
 
-@test "a row says what simulate and plan say" {
+@test "a row of compare reduce agrees with simulate and plan" {
     cleave 0 compare reduce -N 30 -d exp:1 -c 1 --policies tree-dyn --runs 60 --json
     local mean
     mean=$(number mean)

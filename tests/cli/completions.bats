@@ -78,7 +78,7 @@ try() {
     done
 }
 
-@test "zsh and fish: the scripts are well formed where the shells are there" {
+@test "zsh and fish: the scripts are well formed if the shells are installed" {
     "$CLEAVE" completions zsh >"$BATS_TEST_TMPDIR/_cleave"
     "$CLEAVE" completions fish >"$BATS_TEST_TMPDIR/cleave.fish"
     [ "$(head -n 1 "$BATS_TEST_TMPDIR/_cleave")" = "#compdef cleave" ]

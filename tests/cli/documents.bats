@@ -87,7 +87,7 @@ registered() {
     done
 }
 
-@test "files that the documents point to are there" {
+@test "links of the documents point to existing files" {
     find . -name '*.md' ! -path './build*' ! -path './.*' >"$BATS_TEST_TMPDIR/documents"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/documents")" -gt 60 ]
     while read -r file; do
@@ -112,7 +112,7 @@ registered() {
     diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
 }
 
-@test "files, targets, commands and options that the documents name are there" {
+@test "the documents name existing files, targets, commands and options" {
     run tools/document-names
     echo "$output"
     [ "$status" -eq 0 ]
@@ -122,7 +122,7 @@ registered() {
     [ "${BASH_REMATCH[3]}" -gt 50 ] && [ "${BASH_REMATCH[4]}" -gt 100 ]
 }
 
-@test "a document that names what is not there is found out" {
+@test "a document that names a missing file is rejected" {
     cp -r --parents Makefile man tools/layers "$BATS_TEST_TMPDIR"
     mkdir -p "$BATS_TEST_TMPDIR/src/run/common" "$BATS_TEST_TMPDIR/docs"
     touch "$BATS_TEST_TMPDIR/src/run/common/poller.c"
@@ -166,7 +166,7 @@ tests_of() {
     grep -o '`tests/[a-z]*/[a-z_0-9.]*`: \*[^*]*\*' "$1" | sed 's/^`\(.*\)`: \*\(.*\)\*$/\1\t\2/'
 }
 
-@test "what was lost once is held by tests and mutants that are there" {
+@test "every row of lost-once.md names existing tests and mutants" {
     page=docs/inside/lost-once.md
     tests_of $page >"$BATS_TEST_TMPDIR/tests"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/tests")" -gt 60 ]
@@ -199,7 +199,7 @@ tests_of() {
     [ "$output" = "$(awk '{ s += $1 } END { printf "%.17g\n", s }' numbers)" ]
 }
 
-@test "every room has a README that says what it may include" {
+@test "every room has a README with its allowed includes" {
     tools/room-maps check
 }
 
@@ -225,7 +225,7 @@ tests_of() {
     [[ $output == *"src/new/README.md: missing"* ]]
 }
 
-@test "the table of exit statuses in the documents is that of the program" {
+@test "the table of exit statuses in the documents agrees with the program" {
     # The page of the program has them all.
     cleave 0 help --man
     printf '%s\n' "$output" | sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' | grep -v '^\.[ST]' |
@@ -273,7 +273,7 @@ tests_of() {
     [ $count -ge 9 ]
 }
 
-@test "messages that the page of troubles explains are said somewhere" {
+@test "messages of the page of troubles exist in the source" {
     # Texts as they are printed: neighbouring literals are one, and fields are options.
     sed -n 's/^ *{ "\([a-z_.]*\)", "\([^"]*\)" },$/s|\1|\2|g/p' src/cli/common/fields.c | sort -r >"$BATS_TEST_TMPDIR/fields"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/fields")" -ge 50 ]
@@ -287,7 +287,7 @@ tests_of() {
     diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
 }
 
-@test "what the page for users of xargs says is what xargs does" {
+@test "the page for users of xargs agrees with xargs" {
     cd "$BATS_TEST_TMPDIR"
     "$CLEAVE" sample --records 50 >/dev/null
     ls logs/*.log >list
@@ -304,7 +304,7 @@ tests_of() {
     same 'xargs -I {} echo {} copies/{} <list' 'cleave run -q -a - -- echo {} copies/{} <list'
 }
 
-@test "what the first page says of speed is what was measured" {
+@test "speeds on the first page agree with measurements" {
     # Behind "how fast" of run.md; times there are in microseconds.
     sed -n '/^## How fast/,/^## /p' docs/guide/run.md >"$BATS_TEST_TMPDIR/measured"
     sed -n '/^| two workers, one of them/,/how it was measured/p' README.md >"$BATS_TEST_TMPDIR/claimed"
@@ -350,7 +350,7 @@ tests_of() {
     run ! grep -rlE '(src|href)="https?:' --include=index.html .
 }
 
-@test "the picture is that of the recording, and the recording what is typed and shown now" {
+@test "the picture shows the recording, and the recording shows the current output" {
     python3 -c '' || skip "python3 is not there"
     tools/make-cast svg docs/guide/unequal.cast "$BATS_TEST_TMPDIR/made.svg"
     cmp "$BATS_TEST_TMPDIR/made.svg" docs/guide/unequal.svg

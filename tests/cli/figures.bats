@@ -24,7 +24,7 @@ symbols() {
     nm --defined-only "$1" 2>/dev/null | awk 'NF == 3 { print $3 }' | LC_ALL=C sort -u
 }
 
-@test "the list says what each figure is, where it is in print and what is claimed" {
+@test "the list names each figure with its source and its claim" {
     cleave 0 figures --list
     golden figures-list.txt
     [ "$(names | wc -l)" -eq 31 ]
@@ -97,14 +97,14 @@ END
     done
 }
 
-@test "a figure that is not there" {
+@test "an unknown figure is refused" {
     refuses "unknown figure 'umr-fig44'; did you mean 'umr-fig4' or 'umr-fig5' or 'umr-fig6'?" \
         figures umr-fig44
     refuses "unknown figure 'return-regions'; did you mean 'returns-regions'?" \
         figures umr-fig5 return-regions
 }
 
-@test "what stands in the way is said before the work" {
+@test "figures reports obstacles before the work" {
     local out=$BATS_TEST_TMPDIR/out
     cleave 0 figures umr-fig5 --out "$out" --csv-only
     [ "$(ls "$out")" = umr-fig5.csv ]
@@ -148,7 +148,7 @@ END
     [ -s "$BATS_TEST_TMPDIR/out/umr-fig5.csv" ]
 }
 
-@test "cleave only passes on what was typed" {
+@test "cleave passes the words for figures on unchanged" {
     local folder=$BATS_TEST_TMPDIR/libexec
     mkdir "$folder"
     printf '#!/bin/sh\nprintf "<%%s>\\n" "$@"\nexit 42\n' >"$folder/cleave-figures"
@@ -166,7 +166,7 @@ END
     [ "$("$CLEAVE" figures --help)" = "$("$(dirname "$CLEAVE")/cleave-figures" --help)" ]
 }
 
-@test "without the program: what to install, and help all the same" {
+@test "without the figures program cleave names the package, and help works" {
     local folder=$BATS_TEST_TMPDIR/bin
     mkdir "$folder"
     cp "$CLEAVE" "$folder/cleave"

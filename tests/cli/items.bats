@@ -48,7 +48,7 @@ bounds list_order workers chunks " ]
     has '"name": "x",'
 }
 
-@test "costs: run times of a job log, of each job the last success" {
+@test "costs: --log takes the last success of each job" {
     cd "$BATS_TEST_TMPDIR"
     cp "$CLEAVE_SOURCE_DIR/$KINDS" kinds.yaml
     printf '%s\n' 'Seq	Host	Starttime	JobRuntime	Send	Receive	Exitval	Signal	Command' \
@@ -90,7 +90,7 @@ over_bound " ]
     has "now:      send item 20 of 359 units to fast.0"
 }
 
-@test "what is wrong is said" {
+@test "items refuses bad input with its place" {
     cd "$BATS_TEST_TMPDIR"
     cp "$CLEAVE_SOURCE_DIR/$KINDS" kinds.yaml
     printf '5\nfive\n' >words

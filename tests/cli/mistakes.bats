@@ -62,14 +62,14 @@ mistake() {
     mistake 0 "standard input was empty; an input is -i FILE" run -- wc -l
     mistake 2 "and 7 files are arguments of the command; to run it for each of them: ... ::: logs/fri.log ..." \
         run gzip -k logs/*.log
-    mistake 2 "options of cleave stand before the command" run wc -l -i numbers logs/fri.log
+    mistake 2 "put cleave's options before the command" run wc -l -i numbers logs/fri.log
     mistake 2 "if it is the input: -i numbers" run wc -l numbers none
     mistake 0 "" run -q -- wc -l
     [ -z "$stderr" ]
     mistake 2 "unexpected argument 'numbers'; if it is an input: -i numbers" split numbers -n 3
 }
 
-@test "from a terminal it is said what is waited for" {
+@test "a terminal as input gets a note that cleave waits for it" {
     command -v script >/dev/null || skip "script is not there"
     printf 'one\n\004' | script -qec "$CLEAVE run -- wc -l" /dev/null >seen
     grep -qF 'the input is what you type, to its end (Ctrl-D); of a file: -i FILE' seen
@@ -78,7 +78,7 @@ mistake() {
 }
 
 @test "items: braces without any, and their options" {
-    mistake 2 "as in ... {} ::: *.txt, or --each for the records of the input" run -i numbers -- wc -l {}
+    mistake 2 "(... {} ::: *.txt), or --each for records, or --literal" run -i numbers -- wc -l {}
     mistake 2 "as in ... {} ::: *.txt" run -n 2 -i numbers -- wc
 }
 
@@ -86,7 +86,7 @@ mistake() {
     run -0 "$CLEAVE" run -q --pipe -i numbers -j 1 -- wc -l
     mistake 2 "did you mean '--retries'?" run --retires 3 -i numbers -- wc
     mistake 2 "unknown option '--verbatim'; --help lists those that there are" run --verbatim -i numbers -- wc
-    mistake 2 "--workers: 'auto' is no number of workers and cannot be a name: 100% is one for each core" \
+    mistake 2 "--workers: 'auto' is neither a number of workers nor a name: 100% is one for each core" \
         run -j auto -i numbers -- wc
     mistake 2 "--workers: expected a number in digits, as -j 2, got 'two'; to give one worker this name: 'two*1'" \
         run -j two -i numbers -- wc
@@ -98,7 +98,7 @@ mistake() {
     mistake 2 "'b' would be the command; several hosts are one word: --hosts a,b" run --hosts a b -- wc
     mistake 2 "--workers: expected 1 to 4096, +N, -N, N%, 0, or names" run -j 2.5 -i numbers -- wc
     mistake 2 "--block: expected a positive amount such as 2000, 10k or 3 GB" run --block -1 -i numbers -- wc
-    mistake 2 "--failed: expected a folder, got 'numbers', which is none" run --failed numbers -i numbers -- wc
+    mistake 2 "--failed: expected a directory, got 'numbers'" run --failed numbers -i numbers -- wc
     mistake 2 "--reduce: needs an argument: NAME|CMD" run -i numbers --reduce -- sort
     mistake 2 "such as 0.5, 500ms, 2min or 1h30m" run -i numbers --timeout 5x -- wc
     mistake 2 "unknown command 'rnu'; did you mean 'run'?" rnu -i numbers -- wc
@@ -111,7 +111,7 @@ mistake() {
     mistake 2 "expected --load AMOUNT, or --lifespan TIME" plan load -p examples/unequal.yaml
 }
 
-@test "files: the input as output, a folder, what is compressed, what exists" {
+@test "files: the input as output, a directory, a compressed file, an existing file" {
     cp numbers before
     mistake 2 "--output: 'numbers' is the same file as --input 'numbers': write to another" run -i numbers -o numbers -- sort
     cmp numbers before
@@ -119,9 +119,9 @@ mistake() {
     mistake 2 "use --force to replace it, or -o DIR to write elsewhere" sample
     # Not a mistake: it is decoded.
     gzip -k text.txt
-    mistake 1 "compressed inputs are decoded, so leave zcat away; --decode none gives the bytes" \
+    mistake 1 "compressed inputs are decoded, so omit zcat; --decode none passes the compressed bytes" \
         run -q -i text.txt.gz -- zcat
-    mistake 1 "so leave zcat away" run -q -i text.txt.gz -- sh -c 'zcat | wc -l; exit 1'
+    mistake 1 "so omit zcat" run -q -i text.txt.gz -- sh -c 'zcat | wc -l; exit 1'
     mistake 0 "" run -q -i numbers --journal j -o out -- cat
     mistake 2 "--resume continues it, --overwrite empties it" run -q -i numbers --journal j -o out -- cat
     mistake 2 "cannot write 'no/such': No such file or directory" run -i numbers -o no/such -- wc

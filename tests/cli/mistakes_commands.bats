@@ -38,12 +38,12 @@ told() {
     told 2 "bash -c takes its line as one word, and 'wc' is all of it: bash -c 'wc -l'" run -i numbers -- bash -c wc -l
     told 2 "--reduce takes its command as one word, in quotes: --reduce 'sort -m {1} {2}'" \
         run -i numbers --reduce sort -m {1} {2} -- sort
-    told 2 "items begin behind ':::'" run wc -l :: numbers
-    told 2 "':::numbers' is an argument of the command; items begin behind ':::' and a blank" run wc -l :::numbers
+    told 2 "items begin after ':::'" run wc -l :: numbers
+    told 2 "':::numbers' is an argument of the command; items begin after ':::' and a blank" run wc -l :::numbers
     told 0 "there are no items, so no command was started" run wc -l :::
     printf 'id,name\n1,x\n' >table
     told 2 "'{nmae}': no column is called so; did you mean 'name'?" run --header : --colsep , echo {nmae} :::: table
-    told 2 "'{far}' is no placeholder" run --header : --colsep , 'echo {name} {far}' :::: table
+    told 2 "'{far}' is not a placeholder" run --header : --colsep , 'echo {name} {far}' :::: table
     # Not mistakes.
     run -0 "$CLEAVE" run -q -i numbers -- sh -c 'wc "$1"' name -l
     run -0 "$CLEAVE" run -q -i numbers --literal -- echo ::
@@ -61,7 +61,7 @@ told() {
     told 2 "it was made for another processor than $(uname -m)" run -i numbers -- ./elf
     told 2 "it was made for another processor than" run ./elf ::: one
     told 2 "it is a folder. If it is the input: -i folder --recursive" run folder wc
-    told 2 "if it is an alias of your shell, type what it stands for" run -i numbers -- ll
+    told 2 "if it is an alias of your shell, type its expansion" run -i numbers -- ll
     PATH=$PWD/bin:$PATH told 2 "not found in PATH; did you mean 'sort-of'?" run -i numbers -- sotr-of
     told 2 "cannot run './nothing': No such file or directory" run ./nothing ::: one
     told 2 "a line for a shell is one word: quotes around all of it" run -i numbers -- 'wc -l' -w
@@ -74,8 +74,8 @@ told() {
     cp numbers other
     told 2 "a shell knows ~ only outside of quotes" run -i '~/numbers' -- wc
     told 2 "a shell knows ~ only outside of quotes" run -i numbers -o '~/out' -- wc
-    told 2 "each file has an option of its own: -i FILE -i FILE" run -i numbers,other -- wc
-    told 2 "each file has an option of its own" run -i 'numbers other' -- wc
+    told 2 "repeat the option for each file: -i FILE -i FILE" run -i numbers,other -- wc
+    told 2 "repeat the option for each file" run -i 'numbers other' -- wc
     told 2 "curl -sfL https://example.org/x | cleave ..." run -i https://example.org/x -- wc
     told 2 "ssh me@there cat /x | cleave ..." run -i me@there:/x -- wc
     told 2 "it ends in a carriage return" run -i $'numbers\r' -- wc
@@ -94,17 +94,17 @@ told() {
     done
 }
 
-@test "inputs that are no records" {
+@test "inputs without records of the format" {
     printf '\x89PNG\r\n\x1a\n\0\0' >a.png
     printf '!<arch>\ndebian-binary   1665' >a.deb
     told 2 "got PNG: a command for each of many files is 'cleave run COMMAND {} ::: FILE...'" run -i a.png -- wc
-    told 2 "type 'dpkg-deb --fsys-tarfile a.deb | cleave run ...', or say --split tar behind it" run -i a.deb -- wc
+    told 2 "type 'dpkg-deb --fsys-tarfile a.deb | cleave run ...', or say --split tar after it" run -i a.deb -- wc
 }
 
 @test "a policy as others call it, also where there is nothing to share" {
     : >empty
-    told 2 "unknown policy 'static'; what comes nearest is 'one-round'" run -i empty --policy static -- wc
-    told 2 "what comes nearest is 'guided'" run -i numbers --policy gss -- wc
+    told 2 "unknown policy 'static'; the nearest name is 'one-round'" run -i empty --policy static -- wc
+    told 2 "the nearest name is 'guided'" run -i numbers --policy gss -- wc
     told 2 "did you mean 'learn'?" run -i empty --policy lern -- wc
     told 0 "the input is empty, so no command was started" run -i empty -- wc
     told 0 "" run -q -i empty -- wc
@@ -123,7 +123,7 @@ told() {
     # What it says can be pasted.
     [ "$("$CLEAVE" run -q -i numbers --block 1000 --reduce sum -- wc -l)" = 2000 ]
     "$CLEAVE" run -q -i numbers --block 1000 --reduce 'sort:-n' -- sort -n | cmp - <(sort -n numbers)
-    told 2 "gets what it is to merge as one stream, which it leaves as it is: --reduce 'sort -m {1} {2}'" \
+    told 2 "gets its partial results as one stream and does not change it: --reduce 'sort -m {1} {2}'" \
         run -i numbers --reduce 'sort -m' -- sort
     # Nothing is said of one chunk, of records that were asked for, or with -q.
     told 0 "" run -i numbers --block 1M -- sort
@@ -231,24 +231,24 @@ remedy() {
 @test "csv with other separators" {
     "$CLEAVE" sample --force --records 300 >/dev/null
     sed 's/,/;/g' table.csv >other.csv
-    told 0 "other.csv has no comma in its first line, but ';', and csv knows quotes only behind commas: --split 'csv:;'" \
+    told 0 "other.csv has no comma, but ';', and csv only finds quotes next to commas: --split 'csv:;'" \
         run -i other.csv --split csv --header --block 1k -- cat
     tr ';' '\t' <other.csv >tabs.csv
     told 0 "--split 'csv:tab'" run -i tabs.csv --split csv --header --block 1k -- cat
     for quiet in "other.csv --split csv:;" "table.csv --split csv"; do
         # shellcheck disable=SC2086
         told 0 "" run -i $quiet --header --block 1k -- cat
-        [[ $stderr != *"knows quotes"* ]]
+        [[ $stderr != *"finds quotes"* ]]
     done
     gzip -c other.csv >packed.csv.gz
     told 0 "" run -i packed.csv.gz --split csv --header --block 1k -- cat
-    [[ $stderr != *"knows quotes"* ]]
+    [[ $stderr != *"finds quotes"* ]]
 }
 
-@test "options without their argument, and behind the command" {
+@test "options without their argument, and after the command" {
     told 2 "--progress: needs an argument: HOW" run --progress -i numbers -- wc
     told 2 "--workers: needs an argument: N" run -j -i numbers -- wc
-    told 2 "'-i numbers' is behind the command, which got it: options of cleave stand before the command" run echo -i numbers
+    told 2 "'-i numbers' was passed to the command; put cleave's options before the command" run echo -i numbers
     # The way of GNU parallel.
     told 1 "exited with status 1" run -q --halt 2 -j 1 exit ::: 1 0
     [[ $stderr != *"expected"* ]]
@@ -267,7 +267,7 @@ remedy() {
 }
 
 @test "the input as an argument of the command, too" {
-    told 0 "'numbers' is an argument of the command, too, which has then read all of it for every chunk" \
+    told 0 "'numbers' is also an argument of the command, which has then read all of it for every chunk" \
         run -i numbers --block 1000 -- grep -c 1 numbers
     told 0 "" run -i numbers -- cat - numbers
     [[ $stderr != *"argument of the command"* ]]
@@ -332,7 +332,7 @@ remedy() {
     run -0 "$CLEAVE" run -q -a list wc -l
 }
 
-@test "hosts that lack what is here, and options behind the command" {
+@test "hosts that lack a file of this machine, and options after the command" {
     mkdir elsewhere
     printf 'a\n' >one
     printf '#!/bin/sh\ncat\n' >copy
@@ -346,9 +346,9 @@ remedy() {
     # What it says helps.
     run -0 "$CLEAVE" run -q --hosts far.yaml --workdir "$PWD" -i numbers -- ./copy
     run -0 "$CLEAVE" run -q --hosts far.yaml --transferfile {} 'wc -l {}' ::: one
-    told 1 "'--workers' is behind the command, which got it: options of cleave stand before the command" \
+    told 1 "'--workers' was passed to the command; put cleave's options before the command" \
         run wc -l {} --workers 2 ::: one
-    told 1 "'--reduce' is behind the command" run -i numbers wc -l --reduce cat
+    told 1 "'--reduce' was passed to the command" run -i numbers wc -l --reduce cat
 }
 
 @test "variables that others set for their commands" {
@@ -365,7 +365,7 @@ remedy() {
     [ "$output" = a8 ]
 }
 
-@test "lines of standard input that are commands, or items with an end of their own" {
+@test "lines of standard input that are commands, or items with another separator" {
     printf 'echo one\necho two | rev\n' >commands
     run --separate-stderr "$CLEAVE" run -j 4 <commands
     [ "$status" -eq 2 ]

@@ -50,9 +50,9 @@ answered() {
     answered "without -i it is standard input" --stdin
 }
 
-@test "what happens with failures" {
+@test "options for failures" {
     answered "--halt now,fail=1" --stop-on-error -e
-    answered "--journal FILE, and --resume to go on" --continue --checkpoint
+    answered "--journal FILE, and --resume to continue" --continue --checkpoint
 }
 
 @test "every option of GNU parallel and xargs is known or answered" {

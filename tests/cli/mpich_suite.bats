@@ -48,7 +48,7 @@ END
     export FLAVOURS=openmpi POLICIES="tree-dyn fixed"
 }
 
-@test "what passes plain and preloaded is counted, what does not compile is told" {
+@test "passing programs are counted, programs that do not compile are reported" {
     run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == "MPI      policy            2 ranks    runs  failed   again" ]]
@@ -67,7 +67,7 @@ END
     [[ $output != *"fixed 3 "* ]]
 }
 
-@test "what passes plain only is told and is a failure" {
+@test "a program that passes plain only is a failure" {
     sed -i 's/return sum/return getenv("LD_PRELOAD") != NULL || sum/' "$suite/test/mpi/coll/sums.c"
     POLICIES=fixed run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
     [ "$status" -eq 1 ]
@@ -79,7 +79,7 @@ END
     [[ $output == "check-mpich-suite: expected a source tree of MPICH"* ]]
 }
 
-@test "what was run is not run again when it is told to continue" {
+@test "CONTINUE skips programs that have run" {
     SECONDS_ALL=0 run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
     [ "$status" -eq 1 ] # no time for anything
     echo 'openmpi plain 2 passed coll/sums -a -b' >"$BATS_TEST_TMPDIR/b/mpich-suite/results"

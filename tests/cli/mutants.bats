@@ -50,7 +50,7 @@ complains()
     complains "none: no file src/y.c"
 }
 
-@test "no list, and a list that is not there, are said" {
+@test "a missing list, and no list, are reported" {
     rm -r "$tree/tests/mutants"
     complains "no list"
     run sh "$tree/tools/mutants" -n other

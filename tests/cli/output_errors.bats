@@ -1,7 +1,7 @@
 # Results that cannot be written. SPDX-License-Identifier: MIT
 load helper
 
-@test "a full disk is told, status 1" {
+@test "a full disk is reported with status 1" {
     [ -c /dev/full ] || skip "/dev/full is not there"
     "$CLEAVE" plan load -p $LAB -l 200 --trace "$BATS_TEST_TMPDIR/trace" >/dev/null
     for words in "plan load -p $LAB -l 2000" "plan load -p $LAB -l 2000 --json" \
@@ -24,7 +24,7 @@ load helper
     done
 }
 
-@test "a full disk behind --trace and -o" {
+@test "a full disk below --trace and -o" {
     [ -c /dev/full ] || skip "/dev/full is not there"
     cleave 1 plan load -p $LAB -l 2000 --trace /dev/full
     [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
@@ -43,7 +43,7 @@ load helper
     [ "$output" = "$(cat $LAB)" ]
 }
 
-@test "a limit on the size of files is told, and is none of the commands' business" {
+@test "a limit on file sizes is reported, and commands do not inherit it" {
     cd "$BATS_TEST_TMPDIR"
     run bash -c 'ulimit -f 1; "$CLEAVE" platform -w 1000 2>&1 >file'
     [ "$status" -eq 1 ]
@@ -53,7 +53,7 @@ load helper
     [ "$(tail -n 1 log | cut -f 7)" = 153 ] # by the shell: 128 and SIGXFSZ
 }
 
-@test "rows of results that cannot be written are told by their name" {
+@test "failed rows of results are reported by name" {
     cd "$BATS_TEST_TMPDIR"
     mkdir small
     mount -t tmpfs -o size=64k none small 2>/dev/null || skip "may not mount a small disk"
@@ -61,10 +61,10 @@ load helper
     umount small
     [ "$status" -eq 1 ]
     [ "${lines[0]}" = "cleave: cannot write to small/rows.csv: No space left on device" ]
-    [[ ${lines[1]} == "cleave: 'small/rows.csv' was not made; what there is of it: small/.rows.csv.part-"* ]]
+    [[ ${lines[1]} == "cleave: 'small/rows.csv' was not made; the incomplete file is: small/.rows.csv.part-"* ]]
 }
 
-@test "a folder that is removed while commands run: what goes there is told, the rest is done" {
+@test "a directory removed during a run: its files fail, the rest is done" {
     cd "$BATS_TEST_TMPDIR"
     seq 5 >in
     for option in --joblog --trace; do
@@ -81,7 +81,7 @@ load helper
     [ "$stderr" = "cleave: cannot keep output in 'gone': No such file or directory" ]
 }
 
-@test "a closed stdout is told, and no file takes its place" {
+@test "a closed stdout is reported, and no file takes its descriptor" {
     run bash -c "\"\$CLEAVE\" plan load -p $LAB -l 20 --trace $BATS_TEST_TMPDIR/trace 2>&1 >&-"
     [ "$status" -eq 1 ]
     [ "$output" = "cleave: cannot write to standard output: Bad file descriptor" ]

@@ -29,7 +29,7 @@ setup() {
     [ "$output" = "$("$CLEAVE" figures umr-fig6)" ]
 }
 
-@test "pages, completions and examples are there" {
+@test "pages, completions and examples are installed" {
     [ -f "$place/share/man/man1/cleave-run.1" ]
     [ -f "$place/share/doc/cleave/docs/guide/run.md" ]
     cmp "$CLEAVE_SOURCE_DIR/README.md" "$place/share/doc/cleave/README.md"
@@ -133,7 +133,7 @@ END
     done
 }
 
-@test "the numbers of the version are those of its text, and the ABI has the first two" {
+@test "the version numbers agree with the version text, and the ABI has the first two" {
     # shellcheck disable=SC2016
     printf '%s\n' '#include <cleave/version.h>' 'CLEAVE_VERSION CLEAVE_VERSION_MAJOR CLEAVE_VERSION_MINOR CLEAVE_VERSION_PATCH' |
         cc -E -P -I"$place/include" - | tail -1 >version
@@ -145,7 +145,7 @@ END
     nm -D "$library" | grep -q "cleave_version@@CLEAVE_$major.$minor\$"
 }
 
-@test "MPI programs compile against what is installed, in C++ and Fortran" {
+@test "MPI programs in C++ and Fortran compile against the installed library" {
     export PKG_CONFIG_PATH=$(dirname "$(find "$place" -name cleave.pc)")
     local faces=$CLEAVE_SOURCE_DIR/tests/mpi/faces tried=0
     for flavour in openmpi mpich; do
@@ -169,7 +169,7 @@ END
     pkg-config --libs cleave-mpi | grep -q -- -lcleave-mpi
 }
 
-@test "MPI programs compile against what is installed: CMake" {
+@test "MPI programs compile against the installed library: CMake" {
     [ -n "$(find "$place" -name libcleave-mpi.so)" ] || skip "no MPI is here"
     cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.16)
@@ -206,7 +206,7 @@ END
     cmp ../again/cleave-*.tar.gz ../cleave-*.tar.gz
 }
 
-@test "Debian packages have what they should" {
+@test "Debian packages have their files" {
     command -v dpkg-shlibdeps >/dev/null || skip "dpkg-dev is not installed"
     (cd "$CLEAVE_BUILD_DIR" && cpack -G DEB -B "$BATS_TEST_TMPDIR/packages" >"$BATS_TEST_TMPDIR/log" 2>&1) ||
         { cat log; false; }
@@ -230,7 +230,7 @@ END
     [ "$(LD_LIBRARY_PATH=root/usr/lib root/usr/bin/cleave --version)" = "$("$CLEAVE" --version)" ]
 }
 
-@test "what was installed can be removed, and nothing else" {
+@test "uninstall removes all installed files and no others" {
     other=$BATS_TEST_TMPDIR/other
     cmake --install "$CLEAVE_BUILD_DIR" --prefix "$other" >log
     cp "$CLEAVE_BUILD_DIR/install_manifest.txt" list

@@ -48,7 +48,7 @@ prepare() {
     gzip -dc packed/*.gz | cmp - in
 }
 
-@test "a chunk that failed has no file; the others have theirs" {
+@test "a failed chunk has no file; the other chunks have files" {
     prepare
     cleave 1 run -q -i in --block 20k -j 2 --halt never -o 'out/{chunk}' -- \
         sh -c 'x=$(cat; echo .); case $x in *"

@@ -66,7 +66,7 @@ load helper
         "$(printf '%s\n' "$wide" | grep '^  old.0 [#+]')" ]
 }
 
-@test "text: many workers and many rounds are cut short, and can be had" {
+@test "text: lists of many workers and many rounds are cut short, with an option for all" {
     "$CLEAVE" platform --workers 50 --latency 1ms --compute-latency 1ms >"$BATS_TEST_TMPDIR/p"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/p" -l 5000 --policy factoring
     has "more workers; --all-workers lists them"
@@ -86,7 +86,7 @@ load helper
     [[ $output =~ w0\ +[0-9]{3}\.[0-9]+M\  ]]
 }
 
-@test "on a terminal: colours, as wide as it is; NO_COLOR turns them off" {
+@test "on a terminal: colours, and the terminal's width; NO_COLOR turns colours off" {
     on_terminal plan load -p $LAB -l 2000 --policy umr
     [ "$status" -eq 0 ]
     has $'\033[1m'
@@ -135,7 +135,7 @@ over_bound optimal proved_among bounds method chunks left_out " ]
     [[ $stderr == "cleave: policy 'self' has no parameter 'rounds'"* ]]
 }
 
-@test "parameters that are no parameters" {
+@test "unknown parameters and bad values" {
     refuses "--param: expected KEY=VALUE, got 'rounds'" \
         plan load -p $LAB -l 5 --policy umr --param rounds
     refuses "--param: expected KEY=VALUE, got '=4'" \
@@ -161,7 +161,7 @@ over_bound optimal proved_among bounds method chunks left_out " ]
         plan load -p $RACK -l 2M --policy learn --param growth=0.002k
 }
 
-@test "policies: unknown, and one that does not apply" {
+@test "policies: unknown, and unsuitable for the job" {
     cleave 2 plan load -p $LAB -l 5 --policy umrr
     [[ $stderr == "cleave: unknown policy 'umrr'; did you mean 'umr'"* ]]
     cleave 2 plan load -p $LAB -l 5 --policy mi
@@ -212,7 +212,7 @@ END
     [ "${lines[0]}" = "1.5 units on 10 workers" ]
 }
 
-@test "a load that is nothing beside the latencies is still done" {
+@test "a load that is tiny compared to the latencies is still planned" {
     local alike='{name: a, speed: 1e9, bandwidth: 1e9, compute_latency: 1000, count: 2}'
     local policy
     for policy in one-round umr umr-plus xmi xmi-k auto; do
@@ -221,7 +221,7 @@ END
     done
 }
 
-@test "what takes longer than a number can say is refused" {
+@test "times above the largest number are refused" {
     local slow='{name: slow, speed: 1e-300, bandwidth: 1}'
     local fast='{name: fast, speed: 1, bandwidth: 1}' verb
     for verb in "plan load" "simulate load --noise gamma:0.1 --runs 2"; do
@@ -245,7 +245,7 @@ a smaller load, or a worker or link that is faster" \
     near "$(number makespan)" 1e-300 0.02
 }
 
-@test "umr: what its formulas say, and nobody left out" {
+@test "umr: the published formulas, with all workers" {
     "$CLEAVE" platform -w 4 --speed 2 --compute-latency 300ms --bandwidth 20 --latency 200ms >"$BATS_TEST_TMPDIR/four"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/four" -l 100 --policy umr --json
     valid_json
@@ -271,7 +271,7 @@ a smaller load, or a worker or link that is faster" \
     cleave 0 plan load -p $LAB -l 2GB --json
     valid_json
     [ "$(number load)" = 2e9 ] || [ "$(number load)" = 2000000000 ]
-    [ "$stderr" = "cleave: --load is in bytes, and no worker of $LAB computes more than 16 of them a second: what has no unit there is units a second. If a unit is a megabyte, say so there, as in 'speed: 16MB/s', or give the load in units" ]
+    [ "$stderr" = "cleave: --load is in bytes, and no worker of $LAB computes more than 16 a second; speeds without a unit are units a second. If a unit is a megabyte, write 'speed: 16MB/s' there, or give the load in units" ]
     cleave 0 simulate load -p $LAB -l 2GB --policy guided
     [[ "$stderr" == *"--load is in bytes"* ]]
     # Units of any kind, and rates that may well be bytes, are not.

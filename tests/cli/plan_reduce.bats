@@ -120,7 +120,7 @@ start " ]
 --length-only' takes more" plan reduce -N 1e10 -d 1 -c 1
 }
 
-@test "what is missing, and what is too much" {
+@test "missing options, and options that exclude each other" {
     refuses "--nodes N is required, or --costs FILE" plan reduce -d 1 -c 1
     refuses "--transfer TIME is required, or --costs FILE" plan reduce -N 5 -c 1
     refuses "--compute TIME is required, or --costs FILE" plan reduce -N 5 -d 1
@@ -151,7 +151,7 @@ start " ]
     [[ $stderr == "cleave: unknown policy 'gredy'; did you mean 'greedy' or 'ready'?" ]]
 }
 
-@test "bad files of costs are told with their place" {
+@test "bad files of costs are refused with their place" {
     printf '{"transfer": [[0, 1],\n  [1, -2, 0]]}\n' >"$BATS_TEST_TMPDIR/costs.json"
     cd "$BATS_TEST_TMPDIR"
     refuses "costs.json:2:11: transfer[1][2]: expected the end of a row of 2, as the first, \

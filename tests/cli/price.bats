@@ -12,7 +12,7 @@ paid() {
     } END { for (w in from) sum += cost[w] * (end[w] - from[w]); printf "%.12g\n", sum }'
 }
 
-@test "a plan says what it costs" {
+@test "a plan prints its price" {
     cleave 0 plan load -p $PRICED -l 2000 --no-gantt
     has "cost      21.495"
     cleave 0 plan load -p $PRICED -l 2000 --json
@@ -47,7 +47,7 @@ paid() {
     has " of 10"
 }
 
-@test "results, and a trace of who is paid for" {
+@test "results, and a trace of paid workers" {
     cleave 0 plan load -p $PRICED -l 2000 --result-ratio 0.3 --deadline 1min --trace "$BATS_TEST_TMPDIR/t" --json
     valid_json
     awk -v a="$(number makespan)" 'BEGIN { exit !(a <= 60) }'
@@ -57,7 +57,7 @@ paid() {
     has "the same"
 }
 
-@test "what cannot be is said in one line with the best there is" {
+@test "impossible limits are refused in one line with the best possible value" {
     refuses "--deadline: no plan was found that ends by 20 s: the fastest takes 27.7766 s, and none can take less than 27.3527 s" \
         plan load -p $PRICED -l 2000 --deadline 20
     refuses "--budget: no plan was found that costs 3 or less: the cheapest costs 5.0151, and none can cost less than 5.00505" \
@@ -89,7 +89,7 @@ paid() {
     [ "$(grep -c '"chunks": 10$' <<<"$output")" = 2 ]
 }
 
-@test "policy chunks: what is asked for" {
+@test "policy chunks: the ordered chunks" {
     cleave 0 plan load -p $PRICED -l 200 --policy chunks --param chunk-order=0:1,2:3 --json
     [ "$(grep -c '"units": 50,\|"units": 150,' <<<"$output")" = 2 ]
     for list in 9:1 0:x 0:0 0, 0:1,,1; do

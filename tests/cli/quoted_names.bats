@@ -77,7 +77,7 @@ tells() {
     "$CLEAVE" run -q -i "$NAME" -j 1 --block 2 -o "o$NAME" -- sh -c 'read -r x; echo "$x"; [ "$x" = 2 ]' 2>err || true
     [ "$(wc -l <err)" -eq 3 ]
     run ! grep -q '[^ -~]' err
-    grep -qF "cleave: 'o$SHOWN' was not made; what there is of it: .o$SHOWN.part-" err
+    grep -qF "cleave: 'o$SHOWN' was not made; the incomplete file is: .o$SHOWN.part-" err
 }
 
 @test "the job log has nine columns and a line for each end, whatever the names" {
@@ -98,7 +98,7 @@ tells() {
     [ "$word" = "$NAME:0-6" ]
 }
 
-@test "letters of other scripts are left as they are" {
+@test "letters of other scripts are printed unchanged" {
     cd "$BATS_TEST_TMPDIR"
     cleave 2 run -i 'größe-Ω.txt' -- cat
     [[ $stderr == *"größe-Ω.txt"* ]]

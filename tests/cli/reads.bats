@@ -11,7 +11,7 @@ load helper
     done
 }
 
-@test "reads: orders are found again in the trace, of a file and of a stream" {
+@test "reads: replay finds the orders in the trace, for a file and for a stream" {
     cd "$BATS_TEST_TMPDIR"
     lab=$CLEAVE_SOURCE_DIR/examples/unequal.yaml
     for kind in stream slurp; do
@@ -26,7 +26,7 @@ load helper
     done
 }
 
-@test "reads: all of a stream is done, and policies that need its length are told so" {
+@test "reads: all of a stream is done, and policies that need its length refuse it" {
     cleave 0 plan load -p $LAB -l 2000 --policy learn --reads mix --hold 300 --json
     [ "$(number load)" = 2000 ]
     refuses "policy 'umr' needs a load of known size; as4dr takes streams" \
@@ -59,14 +59,14 @@ load helper
         plan load -p $LAB --lifespan 20 --reads stream --hold 30 --policy learn
 }
 
-@test "reads: what a chunk is given later is drawn, and counted, as sending" {
+@test "reads: later additions to a chunk are drawn, and counted, as sending" {
     cleave 0 plan load -p $RACK -l 200 --policy learn --reads stream --trace "$BATS_TEST_TMPDIR/t"
     grep -q '^{"event":"extended".*"units":[1-9]' "$BATS_TEST_TMPDIR/t"
     cleave 0 report "$BATS_TEST_TMPDIR/t" -o "$BATS_TEST_TMPDIR/t.html"
     [[ $(grep -o 'Port busy</dt><dd[^>]*>[0-9]*' "$BATS_TEST_TMPDIR/t.html") == *">"[1-9][0-9] ]]
 }
 
-@test "reads: a worker behind a slow link does not keep the port from the others, nor what it cannot begin" {
+@test "reads: a worker with a slow link does not block the port, nor an order that it cannot begin" {
     seconds() { sed -n 's/^makespan *\([0-9.]*\) s.*/\1/p' <<<"$output"; }
     cleave 0 simulate load -p $LAB -l 500 --policy learn --runs 1
     closed=$(seconds)
@@ -95,7 +95,7 @@ load helper
     has "policy    learn"
 }
 
-@test "learn: a stream of which all waits with somebody who is away" {
+@test "learn: a stream whose input all waits with an absent worker" {
     printf 'port: one\nworkers: [{name: a, speed: 3, bandwidth: 6.6}, {name: b, speed: 5, bandwidth: 17, profile: [[0, 0], [0.3, 1]]}]\n' >"$BATS_TEST_TMPDIR/away"
     for hold in 1 3; do
         cleave 0 plan load -p "$BATS_TEST_TMPDIR/away" -l 30 --reads slurp --hold $hold --policy learn --json

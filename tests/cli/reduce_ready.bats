@@ -16,7 +16,7 @@ times() {
     printf '0 3 1\n8 2 5\n' > "$READY"
 }
 
-@test "plan: the policy is ready, the tree optimal, the bound beside it" {
+@test "plan: policy ready, an optimal tree, and the bound" {
     times
     cleave 0 plan reduce --ready "$READY" -d 2 -c 1 --explain
     golden plan-reduce-ready.txt
@@ -81,7 +81,7 @@ degree depth degree_bound depth_bound ready_model kraft_bound parent start " ]
     has '"runs": 20,'
 }
 
-@test "trace: says when partials were ready, and replays" {
+@test "trace: partials have ready times, and replay accepts them" {
     times
     cleave 0 plan reduce --ready "$READY" -d 2 -c 1 --policy tree-adapt \
         --trace "$BATS_TEST_TMPDIR/t.jsonl" --json

@@ -17,7 +17,7 @@ load helper
     [ "$output" = "in-bare-root: $CLEAVE does not start without libraries" ]
 }
 
-@test "what a program is made of is added up by library" {
+@test "made-of adds up a program by library" {
     cat >"$BATS_TEST_TMPDIR/map" <<'END'
 Discarded input sections
 
@@ -43,7 +43,7 @@ END
 END
 }
 
-@test "recipes and the list of what a release is made of name every library" {
+@test "recipes and the list of release contents name every library" {
     # As the build asks for them.
     sed -n 's/^cleave_need([A-Z0-9]* [^ ]* lib\(.*\)-dev)$/\1/p' cmake/CleaveDependencies.cmake |
         sed 's/yaml-.*/yaml/; s/sqlite3/sqlite/' >"$BATS_TEST_TMPDIR/names"

@@ -77,7 +77,7 @@ same() {
     same 3 stopped
 }
 
-@test "what a run did without an order is counted" {
+@test "unordered work of a run is counted" {
     cd "$BATS_TEST_TMPDIR"
     seq 1 20000 >in
     "$CLEAVE" run -q -i in -j 2 --block 20k --trace t -- cat >/dev/null
@@ -145,13 +145,13 @@ same() {
     has '"difference": null'
 }
 
-@test "what keeps a trace from being replayed is said" {
+@test "replay reports the reason of a trace that cannot be replayed" {
     cd "$BATS_TEST_TMPDIR"
     "$CLEAVE" plan load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 100 --policy self \
         --param chunk=5 --trace t >/dev/null
     sed '1s/,"about":.*/}/' t >old
     cleave 2 replay old
-    [ "$stderr" = "cleave: old: the trace (of cleave 0.1.0 or before) does not say what its policy was told; traces of runs made with this version do, unless the plan was given" ]
+    [ "$stderr" = "cleave: old: the trace (of cleave 0.1.0 or before) has no events of its policy; traces of runs with this version have them, unless the plan was given" ]
     sed '1s/"policy":"self"/"policy":"selv"/' t >unknown
     cleave 2 replay unknown
     [[ $stderr == "cleave: unknown: unknown policy 'selv'"* ]]
@@ -166,7 +166,7 @@ same() {
     [ "$stderr" = "cleave: stray: entry $((line - 2)) of the trace has a chunk that was not ordered" ]
     awk -v n="$line" '{ print } NR == n { again = $0 } NR == n + 1 { print again }' t >twice
     cleave 2 replay twice
-    [ "$stderr" = "cleave: twice: entry $line of the trace has a chunk of which that was told before" ]
+    [ "$stderr" = "cleave: twice: entry $line of the trace has a chunk that an earlier event named" ]
     refuses "expected the file of a trace, as --trace writes it" replay
     cleave 2 replay t.chrome.json
     [[ $stderr == *"a trace for other viewers cannot be read back"* ]]

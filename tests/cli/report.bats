@@ -28,7 +28,7 @@ page_lacks() {
     fi
 }
 
-@test "a plan: chart, workers, bound, who is left out and why, the command" {
+@test "a plan: chart, workers, bound, excluded workers with reasons, the command" {
     in_tmp
     cleave 0 plan load -p $LAB -l 2000 --trace plan.jsonl
     cleave 0 report plan.jsonl -o page.html
@@ -71,7 +71,7 @@ page_lacks() {
     page_has "<h1>108894 bytes on "
 }
 
-@test "the page of a run says what has failed, and what was left" {
+@test "the page of a run shows failed and unread ranges" {
     in_tmp
     seq 20000 >numbers
     cleave 1 run -q -i numbers --block 20k --trace run.jsonl -- sh -c '! grep "^15001$"'
@@ -172,7 +172,7 @@ END
     [ "$stderr" = "cleave: --output: cannot write '/dev/full': No space left on device" ]
 }
 
-@test "a simulation beside its plan: differences by worker" {
+@test "a simulation next to its plan: differences by worker" {
     in_tmp
     cleave 0 plan load -p $LAB -l 2000 --policy umr --trace plan.jsonl
     cleave 0 simulate load -p $LAB -l 2000 --policy umr --error 0.2 --runs 3 --trace run.jsonl
@@ -242,9 +242,9 @@ END
 {"event":"done","worker":"a","chunk":0,"units":3,"start":1,"end":4}
 TRACE
     cleave 0 report old.jsonl -o page.html
-    page_has "The trace does not say which command made it."
+    page_has "The trace does not name its command."
     page_has "not in the trace"
-    page_has "it computed no chunk; the trace does not say why"
+    page_has "it computed no chunk; the trace gives no reason"
     page_has '"bound":null'
 }
 
@@ -299,7 +299,7 @@ TRACE
         --trace run.jsonl
     cleave 0 report run.jsonl -o page.html
     [ "$(wc -c <page.html)" -lt 10000000 ]
-    page_has "are put together with their neighbours"
+    page_has "are merged with their neighbours"
     page_lacks '"block":0'
     cleave 0 plan reduce -N 6000 -d 1 -c 1 --no-tree --trace run.jsonl
     cleave 0 report run.jsonl -o page.html --force
@@ -338,7 +338,7 @@ another ending" report run.paje -o -
     [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
 }
 
-@test "the script and the style in the program are those of the sources" {
+@test "the embedded script and style agree with the sources" {
     local page=$CLEAVE_SOURCE_DIR/src/report/page
     in_tmp
     cleave 0 plan load -p $LAB -l 200 --trace page.trace

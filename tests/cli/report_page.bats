@@ -81,7 +81,7 @@ second, p.to < 300 ].join('; '); }); }); }); });"
 a computes chunk 0, 3 units, 1.25 s to 100 s, takes 98.75 s; true" ]
 }
 
-@test "hovering a span shows what it is" {
+@test "hovering a span shows its worker, chunk and times" {
     in_tmp
     cat >run.jsonl <<'TRACE'
 {"format":"cleave-trace-1","policy":"self","load":3,"port":"multi","workers":["a","b"]}
@@ -97,7 +97,7 @@ document.title = t.hidden + ' ' + t.textContent;"
     [ "$output" = "false b computes chunk 73 units0 s to 100 stakes 100 s" ]
 }
 
-@test "folds of partial results have their colour, and are told as such" {
+@test "folds of partial results have their colour and their label" {
     in_tmp
     cat >run.jsonl <<'TRACE'
 {"format":"cleave-trace-1","policy":"self","load":3,"port":"multi","workers":["a","b"]}

@@ -31,7 +31,7 @@ beside() {
     find . -name '.*.part-*'
 }
 
-@test "a file that cannot be written to its end is told, and the old one stays" {
+@test "a failed write to a file is reported, and the old file stays" {
     prepare
     for way in "${WAYS[@]}"; do
         echo "cleave $way"
@@ -124,7 +124,7 @@ beside() {
     cleave 143 calibrate -i sample -j 2 -- sh -c 'kill -TERM $PPID; sleep 1'
 }
 
-@test "calibrate keeps a file that exists, and says so before it measures" {
+@test "calibrate keeps an existing file, and refuses before it measures" {
     prepare
     umask 022
     echo "# by hand" >file
@@ -143,7 +143,7 @@ beside() {
     [ "$(stat -c %a new)" = 644 ]
 }
 
-@test "a folder that may not be written is told with what to do" {
+@test "a directory without write permission is reported with the command to type" {
     prepare
     if [ "$(id -u)" -eq 0 ]; then
         # Root may write everywhere, unless this is taken from it.

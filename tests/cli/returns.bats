@@ -44,7 +44,7 @@ holds() {
         BEGIN { exit !($1) }" || { echo "false: $1"; return 1; }
 }
 
-@test "json: the shares of FIFO and LIFO are those of the closed forms" {
+@test "json: FIFO and LIFO shares agree with the closed forms" {
     pair duplex >"$BATS_TEST_TMPDIR/pair.yaml"
     local job="plan load -p $BATS_TEST_TMPDIR/pair.yaml --lifespan 10 --result-ratio 0.5"
     cleave 0 $job --policy fifo --json
@@ -81,7 +81,7 @@ holds() {
     holds "$one > $(number makespan) * 1.01"
 }
 
-@test "optimal is said when it is proved" {
+@test "plans are called optimal only if proved" {
     pair one >"$BATS_TEST_TMPDIR/pair.yaml"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/pair.yaml" -l 3 --result-ratio 0.5 \
         --policy best-orders --json
@@ -92,7 +92,7 @@ holds() {
     has '"proved_among": "schedules that return in the order of sending"'
 }
 
-@test "orders: as given, and what is wrong with them" {
+@test "orders: given orders are kept, bad ones are refused" {
     local job="plan load -p $LAB -l 2000 --result-ratio 0.3 --policy orders"
     cleave 0 $job --send-order 4,5,6,0 --return-order 0,6,5,4 --json
     [ "$(grep -c '"worker": ' <<<"$output")" -eq 9 ] # four chunks, five left out
@@ -186,7 +186,7 @@ return_bandwidth; umr-plus and auto take unequal ones" \
         plan load -p $LAB -l 2000 --result-ratio 0.5 --policy rounds --param effort=long
 }
 
-@test "rounds: one worker behind duplex is planned to the optimum, as with multi" {
+@test "rounds: one worker with duplex is planned to the optimum, as with multi" {
     local one="workers: [{name: a, speed: 0.64, bandwidth: 0.30467, latency: 1.194, return_bandwidth: 0.60946, return_latency: 0.516}]"
     cleave 0 plan load -p - -l 17.84 --result-ratio 0.5 --json <<<"{port: duplex, $one}"
     near "$(number makespan)" 65.787 0.0001
@@ -194,7 +194,7 @@ return_bandwidth; umr-plus and auto take unequal ones" \
     has '"name": "rounds"'
 }
 
-@test "rounds: links of their own are planned to the optimum, and chunks fit little memory" {
+@test "rounds: separate links are planned to the optimum, and chunks fit little memory" {
     local time bound
     cat >"$BATS_TEST_TMPDIR/multi.yaml" <<END
 port: multi
@@ -252,7 +252,7 @@ END
     refuses '--before-round: not with --in-turn: results come back in one way' plan load -p $LAB -l 2000 --result-ratio 0.5 --before-round --in-turn
 }
 
-@test "the best of one round is not called optimal beside a bound for any number of rounds" {
+@test "the best of one round is not called optimal next to a bound for any number of rounds" {
     printf 'workers: [{name: a, count: 4, speed: 1, bandwidth: 6, compute_latency: 0.5, latency: 0.2}]\n' >"$BATS_TEST_TMPDIR/p.yaml"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/p.yaml" -l 100 --policy best-orders --json
     has '"optimal": false'
@@ -260,7 +260,7 @@ END
     has '"optimal": true'
 }
 
-@test "what is certain of FIFO and LIFO is said beside plans" {
+@test "proved facts of FIFO and LIFO are printed with plans" {
     local best sure
     "$CLEAVE" platform -w 5 --latency 0 --compute-latency 0 --heterogeneity 4 --bandwidth 3 >"$BATS_TEST_TMPDIR/five"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/five" -l 100 --result-ratio 0.5 --policy best-orders --json
@@ -276,7 +276,7 @@ END
     lacks '"method"'
 }
 
-@test "small-results takes so many workers with latencies as it can choose from" {
+@test "small-results takes as many workers with latencies as it can choose from" {
     "$CLEAVE" platform -w 129 --latency 0.01 >"$BATS_TEST_TMPDIR/many.yaml"
     refuses "policy 'small-results' takes up to 128 workers that have latencies, got 129; \
 fifo, lifo and rounds take more" \
@@ -293,7 +293,7 @@ fifo, lifo and rounds take more" \
     has "bound     11.304 s (rounds)"
 }
 
-@test "rounds knows when workers are there" {
+@test "rounds respects the times of workers" {
     local port ratio pair=$BATS_TEST_TMPDIR/pair.yaml
     for port in one duplex multi; do
         cat >"$pair" <<END
@@ -319,7 +319,7 @@ workers:
 END
     cleave 0 plan load -p "$pair" -l 100 --policy rounds --no-gantt
     has "makespan  100.49 s"
-    refuses "worker 'a' is away for good while it is sent or computes a chunk: expected a policy \
-that knows until when it is there, as umr-plus" \
+    refuses "worker 'a' is absent for good while it is sent or computes a chunk: expected a policy \
+that knows its last moment, such as umr-plus" \
         plan load -p "$pair" -l 100 --policy self
 }

@@ -341,7 +341,7 @@ PYTHON
     [ "$(sort -u out)" = "$(sh -c "$list" </dev/null)" ]
 }
 
-@test "a command that is not there, or may not be run" {
+@test "a missing command, and a command without execute permission" {
     prepare
     seq 5 >in
     cleave 2 run -i in -- ./no-such-command
@@ -433,7 +433,7 @@ PYTHON
     done
 }
 
-@test "interrupted before anybody writes to the input, also with --resume" {
+@test "interrupted before the first input byte, also with --resume" {
     prepare
     mkfifo in
     in_background -i in -- cat
@@ -462,7 +462,7 @@ PYTHON
     [ ! -e ran ]
 }
 
-@test "nobody reads the output: status 141, without a word" {
+@test "a closed output: status 141, without a message" {
     prepare
     seq 500000 >in
     run bash -c "timeout $LONG \"\$CLEAVE\" run -i in -j 2 -- cat 2>err | head -n 1; echo \${PIPESTATUS[0]}"
@@ -471,7 +471,7 @@ PYTHON
     [ ! -s err ]
 }
 
-@test "a full disk behind the output: status 1" {
+@test "a full disk below the output: status 1" {
     [ -c /dev/full ] || skip "/dev/full is not there"
     prepare
     seq 1000 >in
@@ -482,7 +482,7 @@ PYTHON
     [ "$output" = "cleave: cannot write to standard output: No space left on device" ]
 }
 
-@test "a full disk behind spilled output and behind the journal: status 1" {
+@test "a full disk below spilled output and below the journal: status 1" {
     prepare
     mkdir small
     mount -t tmpfs -o size=1m none small 2>/dev/null || skip "may not mount a small disk"

@@ -62,7 +62,7 @@ without() {
     [ "$(ranges left)" = "" ]
 }
 
-@test "what failed is listed by file and bytes, and is what the output lacks" {
+@test "failed ranges are listed by file and bytes, and are missing from the output" {
     prepare
     for options in "" "--unordered" "--split nul"; do
         # shellcheck disable=SC2086
@@ -76,7 +76,7 @@ without() {
     done
 }
 
-@test "a run that is halted says what it left, and the rest is there" {
+@test "a halted run lists unread ranges, and writes the rest" {
     prepare
     account 1 -i a -i b -j 1 --block 700 --halt soon,fail=1 -- ./work
     [ "$(sum left)" -gt 0 ]
@@ -90,7 +90,7 @@ without() {
     [ "$(($(field input_bytes) + $(sum left)))" -eq "$(wc -c <a)" ]
 }
 
-@test "a run that is stopped says what it left" {
+@test "a stopped run lists unread ranges" {
     prepare
     account 143 -i a -i b -j 1 --block 4k -- sh -c 'cat; [ -e go ] && kill -TERM $PPID; touch go'
     [ "$(sum left)" -gt 0 ]
@@ -99,7 +99,7 @@ without() {
     rm -f go
     (cat a; until [ -e stop ]; do sleep 0.05; done) |
         (timeout $LONG "$CLEAVE" run -j 1 --block 4k -- sh -c 'cat; kill -TERM $PPID' >out 2>err || true; touch stop)
-    grep -q '^cleave: left undone: [0-9]* bytes (standard input: [0-9]* to [0-9]*), and what was not read of the input$' err
+    grep -q '^cleave: left undone: [0-9]* bytes (standard input: [0-9]* to [0-9]*), and the input that was not read$' err
 }
 
 @test "a stopped run leaves chunks that are done if their output was not written" {

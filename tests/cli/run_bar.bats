@@ -28,7 +28,7 @@ draws() {
     [ "$(grep '%  ' lines | awk '{ print length }' | sort -n | tail -n 1)" -le 99 ]
 }
 
-@test "the bar of a resume is of what is left" {
+@test "the bar of a resume covers the remaining input" {
     prepare
     # shellcheck disable=SC2016
     local job=(-i in -j 1 --block 5M --journal j --retries 1 -- sh -c '[ "$CLEAVE_BEGIN" = 0 ] || { [ -e again ] && ./some; }')

@@ -75,7 +75,7 @@ gone() {
     job 0 -j 1 --block 1G -i in -- true
 }
 
-@test "a run that waits for children of a command says so, once" {
+@test "a run that waits for children of a command prints one note" {
     prepare
     # shellcheck disable=SC2016
     "$CLEAVE" run -q -j a,b --block 2 -i in -- sh -c '{ while [ ! -e go ]; do sleep 0.05; done; echo late; } & cat' >out 2>err 3>&- &
@@ -92,7 +92,7 @@ gone() {
     grep -v late out | cmp - in
 }
 
-@test "what a good command leaves behind is its own affair" {
+@test "background processes of a successful command are left alone" {
     prepare
     job 0 -j 1 --block 1k -i in -- sh -c 'sh -c "echo \$\$ >pid; exec sleep 1000" >/dev/null 2>&1 & cat'
     cmp in out
@@ -112,7 +112,7 @@ gone() {
     gone "$(cat pid)"
 }
 
-@test "ends are told, also to those whose parent ignores SIGCHLD" {
+@test "ends of commands are noticed, also if the parent ignores SIGCHLD" {
     prepare
     run env --ignore-signal=CHLD "$CLEAVE" run -q -j 1 --block 1k -i in wc -l
     [ "$status" -eq 0 ]
@@ -169,7 +169,7 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     cmp many out
 }
 
-@test "SIGTERM ends the run, whoever holds an output" {
+@test "SIGTERM ends the run, even if another process holds an output" {
     prepare
     "$CLEAVE" run -q -j 1 --block 1k -i in -- sh -c "$ESCAPED; sleep 1000" >out 2>err 3>&- &
     local master=$!
@@ -247,7 +247,7 @@ guarded() {
     gone "$(cat self.a)"
 }
 
-@test "every command is told what its chunk is" {
+@test "every command gets the position of its chunk" {
     cd "$BATS_TEST_TMPDIR"
     seq 10 >ten
     tell='echo $CLEAVE_CHUNK $CLEAVE_BEGIN-$CLEAVE_END $CLEAVE_RECORD $CLEAVE_INPUT'
@@ -301,7 +301,7 @@ guarded() {
     seq 2000 >many
     (ulimit -n 20 && job 0 -j 8 --block 100 -i many -- cat)
     cmp many out
-    says "too few open files for 8 workers (ulimit -n says how many): commands wait until others have ended"
+    says "too few open files for 8 workers (see: ulimit -n): commands wait until others have ended"
     [ "$(wc -l <err)" -eq 1 ]
     (ulimit -n 24 && job 0 -j 30 -- 'echo {}' ::: $(seq 100))
     seq 100 | cmp - out
@@ -310,7 +310,7 @@ guarded() {
     [ "$(tail -n +2 l | cut -f 7 | sort -u)" = 0 ]
     # Not even for one.
     (ulimit -n 10 && job 1 -j 2 --block 100 -i many -- cat)
-    says "Too many open files (ulimit -n says how many)"
+    says "Too many open files (see: ulimit -n)"
 }
 
 @test "too many processes: commands wait for others" {
@@ -322,7 +322,7 @@ guarded() {
     prlimit --nproc=4 setpriv --reuid 42473 --clear-groups timeout $LONG "$CLEAVE" run -q -j 8 --block 100 \
         -- cat <many >out 2>err 3>&-
     cmp many out
-    says "cannot run 'cat': too many processes (ulimit -u says how many): commands wait until others have ended"
+    says "cannot run 'cat': too many processes (see: ulimit -u): commands wait until others have ended"
     # On hosts, too.
     printf 'workers:\n  - {name: h, slots: 8, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
     prlimit --nproc=8 setpriv --reuid 42473 --clear-groups timeout $LONG "$CLEAVE" run -q --hosts h.yaml --block 100 \

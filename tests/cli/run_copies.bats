@@ -125,7 +125,7 @@ END
     grep -q '	w1	.*	3	0	.*	dropped$' log
 }
 
-@test "an original goes on if its copy fails, and there is no second copy" {
+@test "an original continues if its copy fails, and no second copy starts" {
     "$CLEAVE" run --json -j 3 -i numbers --block 80k --joblog log -- \
         ./filter "$OTHER_DROPPED; sleep 2" "exit 3" >out 2>json
     cmp numbers out

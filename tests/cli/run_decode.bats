@@ -17,7 +17,7 @@ says() {
     printf '%s\n' "$1" | diff - err
 }
 
-@test "every form is decoded, of a file, of standard input and of a pipe" {
+@test "every format is decoded, from a file, standard input and a pipe" {
     prepare
     for form in $FORMS; do
         job -i "$P/seq.$form" --block 1k -- cat
@@ -37,7 +37,7 @@ says() {
     says "cleave: standard input: expected xz (--decode xz), got other bytes"
 }
 
-@test "members one behind the other, empty ones and zeros at the end are one input" {
+@test "concatenated members, empty members and zeros at the end are one input" {
     prepare
     cat seq seq seq >thrice
     for form in $FORMS; do
@@ -62,7 +62,7 @@ says() {
     [ ! -s out ]
 }
 
-@test "what stands behind the last member is an error, and all before is done" {
+@test "bytes after the last member are an error, and all input before is done" {
     prepare
     for form in $FORMS; do
         { cat "$P/seq.$form"; echo more; } >behind
@@ -75,7 +75,7 @@ says() {
     done
 }
 
-@test "what is cut short is an error with its place, and whole records before are done" {
+@test "truncated input is an error with its place, and complete records before are done" {
     prepare
     for form in $FORMS; do
         size=$(wc -c <"$P/seq.$form")
@@ -92,7 +92,7 @@ says() {
     done
 }
 
-@test "of a stream that breaks off within a record, that record is not done" {
+@test "a stream that breaks off within a record: that record is not done" {
     prepare
     # Enough that some of it is decoded before the end is seen, which is inside a line.
     seq 200000 | gzip >whole.gz
@@ -119,7 +119,7 @@ says() {
     done
 }
 
-@test "splitters, headers and record numbers see what is decoded" {
+@test "splitters, headers and record numbers use decoded bytes" {
     prepare
     { echo id,text; seq 500 | sed 's/.*/&,"a\n""&"""/'; } >in.csv
     gzip -k in.csv
@@ -161,7 +161,7 @@ blocks() {
     for i in 1 2 3 4 5 6 7 8; do cat "$P/seq.$1"; done >many.$1
 }
 
-@test "blocks are decoded by whoever computes them, wherever pieces are cut" {
+@test "each worker decodes its own blocks, at any cuts of pieces" {
     prepare
     for form in bgz zst xz; do
         blocks $form
@@ -184,14 +184,14 @@ blocks() {
     head -c 4000 "$P/seq.gz" >four.gz
     for in in "-i four.gz" ""; do
         fails_with 2 $in --split fixed:4 -- cat <four.gz
-        grep -q ': expected --decode gzip, or --decode none to cut the bytes as they are: they begin as gzip$' err
+        grep -q ': expected --decode gzip, or --decode none to cut the bytes without decoding: they begin like gzip$' err
         [ ! -s out ]
         job $in --split fixed:4 --decode none -- cat <four.gz
         cmp four.gz out
     done
 }
 
-@test "compressed and plain inputs may be mixed, and have headers and positions of their own" {
+@test "compressed and plain inputs may be mixed, with their own headers and positions" {
     prepare
     printf 'id\n' | cat - seq >plain
     gzip -c plain >a.gz
@@ -244,7 +244,7 @@ blocks() {
     done
 }
 
-@test "whatever block is damaged, what is before it is done and what is behind is left" {
+@test "a damaged block: input before it is done, input after it is left" {
     prepare
     for form in bgz zst xz; do
         blocks $form
@@ -272,7 +272,7 @@ sent() {
     [ "$bytes" "$1" "$2" ]
 }
 
-@test "what lies in blocks goes to other machines as it is, and is decoded there" {
+@test "block formats go to other machines compressed, and are decoded there" {
     prepare
     hosts 'name: a, slots: 2' >h.yaml
     for form in bgz zst xz; do
@@ -379,7 +379,7 @@ sent() {
     done
 }
 
-@test "what has to be decoded from its start is decoded here for other machines" {
+@test "stream formats are decoded here for other machines" {
     prepare
     hosts 'name: a, slots: 2' >h.yaml
     blocks xz
@@ -419,7 +419,7 @@ sent() {
     done
 }
 
-@test "forms that were joined are named, and so is a dictionary that is not there" {
+@test "unsupported formats in a row are named, and so is a missing dictionary" {
     prepare
     size=$(wc -c <"$P/seq.zst")
     cat "$P/seq.zst" "$P/seq.bz2" >joined
@@ -444,17 +444,17 @@ sent() {
     head -c -28 $P/seq.bgz >short.bgz
     job -i short.bgz -- cat
     cmp seq out
-    says "cleave: short.bgz: the empty block at the end of BGZF is missing: who wrote it may have been stopped before it was whole"
+    says "cleave: short.bgz: its BGZF EOF block is missing: the file may be truncated"
     "$CLEAVE" split -q -i seq -n 3 -o 'b-{}.bgz'
     cp b-001.bgz whole.bgz
     for name in b-*.bgz; do truncate -s -28 $name; done
     job -i whole.bgz -i b-001.bgz -i b-002.bgz -i b-003.bgz -- cat
-    says "cleave: b-001.bgz: the empty block at the end of BGZF is missing (and of 2 others): who wrote it may have been stopped before it was whole"
+    says "cleave: b-001.bgz: its BGZF EOF block is missing (and of 2 others): the file may be truncated"
     job -i whole.bgz -i $P/seq.bgz -i seq -- cat
     [ ! -s err ]
     "$CLEAVE" split -q -i short.bgz -n 2 -o 'again-{}' 2>err
     cat again-* | cmp - seq
-    says "cleave: short.bgz: the empty block at the end of BGZF is missing: who wrote it may have been stopped before it was whole"
+    says "cleave: short.bgz: its BGZF EOF block is missing: the file may be truncated"
 }
 
 @test "a large input of one block is said to be one, and one of two is not" {

@@ -61,7 +61,7 @@ failing() {
     ended $status
 }
 
-@test "a chunk of which lines were written is done again by another worker" {
+@test "a chunk with written lines is done again by another worker" {
     failing 0 --backups off --workers 'bad:env BAD=1,good' -- \
         sh -c 'read x; echo $x; if [ "$BAD" ]; then [ $x != 1 ] || read y <go; exit 3; fi; cat'
     sed 1d in | cmp - rest
@@ -76,7 +76,7 @@ failing() {
     tail -n 100 rest | cmp - <(tail -n 100 in)
 }
 
-@test "of a chunk that fails for good whole lines stay" {
+@test "a chunk that fails for good keeps its complete lines" {
     failing 1 -j 1 --block 1k -- \
         sh -c 'read x; echo $x; if [ $x = 1 ]; then read y <go; echo two; printf three; exit 3; fi; cat'
     [ "$(head -n 1 rest)" = two ]
@@ -85,7 +85,7 @@ failing() {
     tail -n 100 rest | cmp - <(tail -n 100 in)
 }
 
-@test "whoever reads no more ends the run soon" {
+@test "an exited reader ends the run soon" {
     seq 1 100000 >in
     {
         timeout $LONG "$CLEAVE" run -i in -j 2 -- \

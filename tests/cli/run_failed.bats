@@ -26,7 +26,7 @@ prepare() {
     [ "$(ls far | wc -l)" -eq 2 ]
 }
 
-@test "what is there from before is not touched" {
+@test "--failed keeps existing files" {
     prepare
     umask 000
     cleave 1 run -q -i y -j 1 --block 2 --failed bad -- false
@@ -86,11 +86,11 @@ prepare() {
     [[ $output == *'{"input": "big", "begin": 0, "end": 3893}'* ]]
 }
 
-@test "a folder that cannot be one is told before anything runs" {
+@test "a --failed directory that cannot be made is reported before anything runs" {
     prepare
     touch file
     cleave 2 run -q -i y --failed file -- touch ran
-    [ "$stderr" = "cleave: --failed: expected a folder, got 'file', which is none" ]
+    [ "$stderr" = "cleave: --failed: expected a directory, got 'file'" ]
     cleave 2 run -q -i y --failed no/such -- touch ran
     [ "$stderr" = "cleave: --failed: cannot make the folder 'no/such': No such file or directory" ]
     cleave 2 run -q -i y --failed file/such -- touch ran

@@ -48,7 +48,7 @@ prepare() {
     [[ $output =~ '"name": "b.0", '[^}]*'"rests": '[1-9] ]]
 }
 
-@test "a command that fails takes with it what it was given, not what was meant for it" {
+@test "a failing command loses the input it was given, and no more" {
     prepare
     seq 1 2000000 | sed '1400000s/.*/BAD/' >in
     # shellcheck disable=SC2016
@@ -96,7 +96,7 @@ END
     [ -e again ]
 }
 
-@test "a command that always fails ends the run soon, and it is said" {
+@test "a command that always fails ends the run soon, with a note" {
     prepare
     fails_with 1 -i in -j 2 --block 1 --joblog log -- false
     says 'chunks failed and none succeeded: does the command read standard input? (--halt never: do not halt)'
@@ -118,7 +118,7 @@ END
     [[ $(cat err) != *halted* ]]
 }
 
-@test "a command that wants a header ends the run soon, and it is said" {
+@test "a command that needs a header ends the run soon, with a note" {
     prepare
     { echo name && seq 1000; } >table
     # shellcheck disable=SC2016
@@ -283,7 +283,7 @@ y\""
     done
 }
 
-@test "--isolate: what was done of a bad chunk is in the journal" {
+@test "--isolate: finished parts of a bad chunk are in the journal" {
     prepare
     sed 's/^34567$/34567 BAD/' in >bad
     fails_with 1 -i bad -j 2 --isolate --journal j.db -- sh -c '[ -e mended ] && exec cat; exec sed "/BAD/Q3"'

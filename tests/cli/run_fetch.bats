@@ -56,7 +56,7 @@ says() {
     cmp seq out
 }
 
-@test "what is fetched in vain, or is not what was asked for, is said with its place" {
+@test "a failed fetch, and a wrong length, are reported with their place" {
     prepare
     fails_with 2 -i seq --fetch "echo >>tries; exit 3; {begin}{end}" --size 9 -- cat
     says "cleave: seq: cannot be fetched from byte 0 on: the command ended with status 3"
@@ -67,7 +67,7 @@ says() {
     grep -q "^cleave: seq: fetched from byte [0-9]*: expected [0-9]* bytes, got [0-9]*: is --size right?$" err
     gzip -c seq >seq.gz
     fails_with 2 -i seq.gz --fetch "$CUT" --size "$SIZE" -- cat
-    says "cleave: seq.gz: expected text records, got gzip, of which ranges cannot be decoded: fetch all of it, as 'curl -sf URL | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: seq.gz: expected text records, got gzip, whose ranges cannot be decoded: fetch all of it, as 'curl -sf URL | cleave run ...', or set --decode none to cut the bytes without decoding"
     job -i seq.gz --fetch "$CUT" --size "$SIZE" --decode none --split fixed:1 -- cat
     cmp seq.gz out
 }
@@ -77,12 +77,12 @@ says() {
     fails_with 2 -i seq --fetch "$CUT" --size 'echo much' -- cat
     says "cleave: seq: expected its size from the command of --size, as a number or a line Content-Length: N, got 'much'"
     fails_with 2 -i seq --fetch "$CUT" --size 'exit 4' -- cat
-    says "cleave: seq: its size cannot be told: the command of --size ended with status 4"
+    says "cleave: seq: its size is unknown: the command of --size ended with status 4"
     refuses "--size: expected a number of bytes or a command that writes it, got '5k'" \
         run -i seq --fetch "$CUT" --size 5k -- cat
 }
 
-@test "--fetch is refused where it could not be what was asked for" {
+@test "--fetch is refused with options that need the bytes" {
     prepare
     refuses "--fetch: expected a command with {begin} and {end} (or {length}), as 'curl -sfr {begin}-{end} URL', got 'cat {}'" \
         run -i seq --fetch 'cat {}' --size 9 -- cat
@@ -91,7 +91,7 @@ says() {
     refuses "--size: expected --fetch as well" run -i seq --size 9 -- cat
     refuses "--size: expected a command that writes the size of each of several inputs, as 'curl -sI {}', got '9'" \
         run -i seq -i seq --fetch "$CUT" --size 9 -- cat
-    refuses "--fetch: expected neither --pairs nor --decode: what is fetched is not decoded, and has no mates" \
+    refuses "--fetch: expected neither --pairs nor --decode: fetched input is not decoded and has no mates" \
         run -i seq --fetch "$CUT" --size 9 --decode gzip -- cat
 }
 
@@ -105,7 +105,7 @@ says() {
     run ! kill -0 "$(cat pid)"
 }
 
-@test "hosts fetch what they compute, and another tries what one cannot" {
+@test "hosts fetch their chunks, and another host retries a failed fetch" {
     prepare
     hosts 'name: a, slots: 1, command: env AT=a' 'name: b, slots: 1, command: env AT=b' >h.yaml
     # Only a header goes over the link; what else is fetched says who did it.

@@ -22,7 +22,7 @@ array() {
 
 # --- JSON -------------------------------------------------------------------------------------
 
-@test "--split json: pieces of an array are arrays, of files, streams and hosts" {
+@test "--split json: pieces of an array are arrays, from files, streams and hosts" {
     prepare
     printf ' [1, "a,b" ,\n{"c": [2,3]}]\n' >in
     printf '%s\n' ' [1]' ' [ "a,b" ]' ' [' '{"c": [2,3]}]' >expected
@@ -58,7 +58,7 @@ array() {
     [ "$(wc -l <out)" -gt 10 ]
 }
 
-@test "--split json: a journal, halves of what failed, and what is kept of it" {
+@test "--split json: a journal, halves of failed chunks, and their kept input" {
     prepare
     array 300 >in
     job -i in --split json --block 2k --journal j.db --joblog one -- grep -c '"id"'
@@ -72,7 +72,7 @@ array() {
     [ "$(cat kept/*)" = '[ "bad"]' ]
 }
 
-@test "--split json: values one after the other, and what is no JSON" {
+@test "--split json: concatenated values, and invalid JSON" {
     prepare
     printf '{"a":\n1} {"b": 2}\n[3,\n4]\n5 6 "x y"' >in
     job -i in --split json --block 1 -j 2 -- sh -c 'tr "\n" " "; echo'
@@ -80,7 +80,7 @@ array() {
     cmp expected out
     printf '[1]\n[2]\n' >in
     fails_with 2 -i in --split json --block 1 -- cat
-    says "cleave: in: byte 4: expected the end of the input behind its array (json:values: arrays are values), got '['"
+    says "cleave: in: byte 4: expected the end of the input after its array (json:values: arrays are values), got '['"
     job -i in --split json:values --block 1 -- cat
     cmp in out
     # Several files are values of their own; one that is cut short is an error.
@@ -95,7 +95,7 @@ array() {
 
 # --- records that stay together ---------------------------------------------------------------
 
-@test "--records N: chunks of N records, of files, streams and with a header" {
+@test "--records N: chunks of N records, from files, streams and with a header" {
     prepare
     seq 10 >in
     job -i in --records 4 -j 2 -- sh -c 'tr "\n" " "; echo'
@@ -164,7 +164,7 @@ array() {
 
 # --- tar and BAM ------------------------------------------------------------------------------
 
-@test "--split tar: chunks are archives of some members, of files, streams and compressed ones" {
+@test "--split tar: chunks are archives of some members, from files, streams and compressed ones" {
     prepare
     mkdir -p m/sub
     for i in $(seq 12); do seq $((i * 100)) >m/f$i; done
@@ -267,7 +267,7 @@ capture() {
 
 # --- XML --------------------------------------------------------------------------------------
 
-@test "--split xml: chunks are documents, of files, streams and as pieces" {
+@test "--split xml: chunks are documents, from files, streams and as pieces" {
     prepare
     printf '%s\n' '<?xml version="1.0"?>' '<a x="<p>"><b>' '<p>1</p>' '<!-- <p> -->' \
         '<p n="2"/>' '<p><p>3</p></p>' '</b></a>' >in

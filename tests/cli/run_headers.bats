@@ -18,7 +18,7 @@ shown() {
     tr '\n' ' ' <out
 }
 
-@test "--header N: so many records, of files and of streams" {
+@test "--header N: the first N records, from files and streams" {
     prepare
     printf 'a\n"b\nc"\nd\n1\n2\n3\n' >in
     job -i in --split csv --header 3 --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
@@ -109,7 +109,7 @@ shown() {
     says "cleave: --header-out: cannot be combined with --reduce, which gets the headers of all outputs"
 }
 
-@test "--header-out: of a long line what differs is shown, and what to type for lines that differ each time" {
+@test "--header-out: a long line shows its difference, and the option for lines that differ each time" {
     prepare
     seq 1000 >in
     cat >each <<'END'
@@ -130,7 +130,7 @@ END
     grep -q "view -o 278'; samtools writes its command into it: type 'samtools COMMAND --no-PG'" err
 }
 
-@test "outputs that have a header each, or more of one than is written once, are told" {
+@test "outputs that each have a header, or more than is written once, cause a note" {
     prepare
     printf 'id,n\n1,2\n3,4\n5,6\n' >in.csv
     # told TEXT ARGUMENT... -- the run says this line, beside its summary.
@@ -144,12 +144,12 @@ END
         -i in.csv --header-out 0 -- cat
     told "every output begins with '@HD': if that is a header, --header-out '@' writes it once" \
         -i in.csv --split lines -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
-    told "behind the header that is written once, outputs go on with lines that begin with @, too: --header-out '@' takes all of them" \
+    told "after the header that is written once, outputs have more lines that begin with @: --header-out '@' removes all of them" \
         -i in.csv --split lines --header-out -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
     # Nothing is said where there is nothing to say.
     silent() {
         "$CLEAVE" run -j 2 --block 1 "$@" >out 2>err
-        run ! grep -qE 'every output|behind the header' err
+        run ! grep -qE 'every output|after the header' err
     }
     silent -i in.csv --header --header-out 0 -- wc -l
     silent -i in.csv --split csv --header -- sed 1d

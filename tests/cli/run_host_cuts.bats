@@ -56,11 +56,11 @@ cuts() {
     done
 }
 
-@test "what a host says may end anywhere" {
+@test "a host's frames may end at any byte" {
     prepare
     cuts from
     # Where READY ends it has been there, and is gone before anybody has begun: the other one is waited for.
-    # Two heads, three numbers and two texts have come by then.
+    # Two heads, three numbers and two texts have arrived by then.
     version=$("$CLEAVE" version | sed -n '1s/^cleave //p')
     host=$(uname -n)
     ready=$((2 * 48 + 3 * 8 + ${#version} + ${#host}))
@@ -70,7 +70,7 @@ cuts() {
     grep -q '^cleave: from: lost, its chunks go elsewhere: the connection ended within a frame' from.*/err
 }
 
-@test "what a host is told may end anywhere" {
+@test "a master's frames may end at any byte" {
     prepare
     cuts to
     grep -q '^cleave: to: lost, its chunks go elsewhere: the connection ended within a frame' to.*/err

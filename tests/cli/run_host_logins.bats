@@ -101,7 +101,7 @@ leads() {
     printf '  - {name: "f!", ssh: %sf, via: l, slots: 1, speed: 1e6, bandwidth: 1e7}\n' "$1"
 }
 
-@test "login shells that are no bash read what they are told: workers, copies, leaders" {
+@test "login shells other than bash start workers, copies and leaders" {
     prepare
     for shell in dash fish plain; do
         [ $shell = plain ] || command -v $shell >/dev/null || continue
@@ -116,7 +116,7 @@ leads() {
     done
 }
 
-@test "what login scripts print is passed over; what they say instead of a worker is shown" {
+@test "output of login scripts is skipped; a message instead of a worker is shown" {
     prepare
     by greets:1 --remote "$CLEAVE"
     [ ! -s err ]
@@ -128,10 +128,10 @@ leads() {
     by talks:1,plain:1 --remote "$CLEAVE"
     says "talks: left out: expected a frame of cleave, got 'There are news."
     fails_with 3 -i in --ssh "$T/ssh" --hosts waits:1 --connect-timeout 1 --remote "$CLEAVE" -- cat
-    says "; what it said is 'Which terminal is this?\\x0a'"
+    says "; its message is 'Which terminal is this?\\x0a'"
 }
 
-@test "who joins by ssh does not mind what login scripts print either" {
+@test "join by ssh skips output of login scripts" {
     prepare
     mkfifo go
     timeout $LONG "$CLEAVE" run -q -i in --join-socket sock -j 1 --block 10k -- sh -c 'echo $CLEAVE_WORKER >>begun; cat go; tr 0-9 a-j' >out 2>err 3>&- &
@@ -152,10 +152,10 @@ leads() {
     [ ! -s joined ]
 }
 
-@test "where no copy of cleave can be put, it is said where it was to go and what to type" {
+@test "if no copy of cleave can be put, the message names the place and the command to type" {
     prepare
     by readonly:1,plain:1 --push
-    says "readonly: left out: cannot take a copy of cleave there, into ~/.cache/cleave: the command that does it failed; --remote FILE names one that is there"
+    says "readonly: left out: cannot put a copy of cleave there, into ~/.cache/cleave: the command that does it failed; --remote FILE names an installed one"
 }
 
 @test "many hosts that are not there are counted, not named" {
@@ -172,7 +172,7 @@ leads() {
     [ "$(grep -c '"host": "gone' json)" -eq 9 ]
 }
 
-@test "what ssh and login scripts say of hosts that come is said once, and not of every host" {
+@test "messages of ssh and login scripts for joining hosts are printed once, not per host" {
     prepare
     by_all 8 'new[1-8]:1' --remote "$CLEAVE"
     [ ! -s err ]
@@ -187,7 +187,7 @@ leads() {
 }
 
 # Standard error comes behind the frames, so that only the mark of the worker tells whose it is.
-@test "what a login says is quoted, and what commands say is passed on, however late it comes" {
+@test "a login message is quoted, and messages of commands are passed on, even late" {
     prepare
     cat >says <<'END'
 #!/bin/sh
@@ -211,29 +211,29 @@ a command says this" ]
 what now? a command says this' ]
 }
 
-@test "a login script that ends, or reads what is not for it, is named as what it may be" {
+@test "a login script that ends, or reads its input, is named as a possible cause" {
     prepare
     fails_with 3 -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts ends:1 -- cat
-    says "ends: left out: the connection was closed; '$T/ssh' exited with status 1; nothing was said: does a login script there end it?"
+    says "ends: left out: the connection was closed; '$T/ssh' exited with status 1; no message came: does a login script there end it?"
     # A frame need not hold the end of a line: one that says which command does.
     fails_with 3 -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts reads:1 -- sh -c '
         tr 0-9 a-j'
     says "; does a login script there read standard input? It must not"
 }
 
-@test "a host whose key has changed is named, whoever else is not there" {
+@test "a host with a changed key is named, even if other hosts are absent" {
     prepare
     by 'gone[1-20]:1,changed:1,plain:1' --remote "$CLEAVE"
     says 'changed: left out: the connection was closed'
-    says 'its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in between; if you know that it was, this forgets the old one: ssh-keygen -f "/home/me/.ssh/known_hosts" -R "changed"'
+    says 'its HOST KEY HAS CHANGED: it was installed again, or the connection is intercepted; if you know that it was, this forgets the old one: ssh-keygen -f "/home/me/.ssh/known_hosts" -R "changed"'
     says "15 more hosts are left out"
     [ "$(wc -l <err)" -eq 7 ]
     by trusts:1 --remote "$CLEAVE"
-    [ "$(cat err)" = "cleave: trusts: its HOST KEY HAS CHANGED, and ssh went on as it is told to: somebody may stand in between" ]
+    [ "$(cat err)" = "cleave: trusts: its HOST KEY HAS CHANGED, and ssh continued as configured: another machine may intercept the connection" ]
 }
 
 # Some fifty chunks; who does the first one says more than two pipes hold.
-@test "who does not read what commands on hosts say holds up nobody else" {
+@test "a reader that does not read errors of hosts delays no worker" {
     prepare
     mkfifo said
     timeout $LONG "$CLEAVE" run -q -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts 'plain1:1,plain2:1' --block 6k -- sh -c '

@@ -66,7 +66,7 @@ reached() {
     cmp expected out
 }
 
-@test "this machine is ':', beside others or alone" {
+@test "this machine is ':', with others or alone" {
     prepare
     [ "$(workers --hosts ::2,a:1)" = "a here.0 here.1 " ]
     [ "$(reached)" = "a " ]
@@ -76,7 +76,7 @@ reached() {
     cmp expected out
 }
 
-@test "-S as GNU parallel spells it, several times, with an ssh of its own" {
+@test "-S as GNU parallel spells it, several times, with another ssh" {
     prepare
     ln -s ssh other-ssh
     [ "$(workers -S 2/a,me@b -S "1/$T/other-ssh -p 2222 c" -j 1)" = "a.0 a.1 b c " ]
@@ -117,7 +117,7 @@ reached() {
     cmp expected out
 }
 
-@test "what names a file is a platform file, as ever" {
+@test "the name of a file is a platform file" {
     prepare
     printf 'workers:\n  - {name: w, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >plain
     cp plain p.yaml
@@ -135,7 +135,7 @@ reached() {
     says "--hosts p.yaml is a platform file: expected neither --hosts-file nor --sshlogin"
 }
 
-@test "bad words are refused in one line, and nobody is reached" {
+@test "bad words are refused in one line, and no host is reached" {
     prepare
     while IFS='|' read -r options text; do
         # shellcheck disable=SC2086
@@ -151,7 +151,7 @@ reached() {
 --hosts me@a,a|hosts: host 'a' is named twice and reached in different ways
 -S a:22|--sshlogin: expected N/host for slots, 'ssh -p PORT host' for a port, and no password, got 'a:22'
 -S ..|--sshlogin: expected a host; files are named by --hosts-file, such as ~/.parallel/sshloginfile, got '..'
---hosts a -j +1|--workers: beside hosts expected the slots of each, 1 to 4096, or 100%, got '+1'
+--hosts a -j +1|--workers: with hosts, expected the slots of each, 1 to 4096, or 100%, got '+1'
 END
     echo 'a b' >list
     fails_with 2 -i in --hosts-file list -- cat
@@ -190,7 +190,7 @@ tells() {
     return 1
 }
 
-@test "many slots join at once, and places that nobody took get nothing" {
+@test "many slots join at once, and unused places get nothing" {
     prepare
     echo a:1 >list
     meeting_command a n1.0 n3.11
@@ -228,7 +228,7 @@ tells() {
     cmp expected out
 }
 
-@test "the file of hosts is watched: who is added joins, who is taken ends what it has and goes" {
+@test "the file of hosts is watched: added hosts join, removed hosts finish and leave" {
     prepare
     echo a:1 >list
     # Nobody goes on before b is there; what a has then ends only when it has been told to go.
@@ -241,7 +241,7 @@ tells() {
     mv list.new list
     wait $job_pid
     cmp expected out
-    grep -q 'a: is to leave, and has 60 s to end what it has' err
+    grep -q 'a: has to leave, and has 60 s to finish its chunks' err
     grep -q 'a: has left' err
     # What it had counts as done, and nothing was done twice.
     cut -f 2 log | grep -qx a
@@ -249,7 +249,7 @@ tells() {
     run ! grep -q 'lost' err
 }
 
-@test "a host that does not end what it has within its notice gives it back" {
+@test "a host that does not finish within its notice gives its chunk back" {
     prepare
     printf 'a:1\nb:1\n' >list
     for policy in "--block 2000" "--policy learn"; do
@@ -265,7 +265,7 @@ tells() {
         kill -HUP "$pid"
         wait $job_pid
         cmp expected out
-        grep -q 'a: lost, its chunks go elsewhere: it was to leave, and its notice is over' err
+        grep -q 'a: lost, its chunks go elsewhere: it had to leave, and its notice has ended' err
     done
 }
 
@@ -338,14 +338,14 @@ tells() {
     wait $second
 }
 
-@test "what is wrong with a socket is said" {
+@test "a bad socket is reported" {
     prepare
     echo precious >s
     fails_with 2 -i in --join-socket s -- cat
-    says "s: is there already, and is no socket"
+    says "s: exists and is not a socket"
     [ "$(cat s)" = precious ]
     fails_with 2 -i in --join-socket other --policy umr -- cat
-    says "nobody can join a run of policy 'umr': expected learn or self"
+    says "no host can join a run of policy 'umr': expected learn or self"
     fails_with 2 -i in --join-socket "$(printf '%0200d' 0)" -- cat
     says "expected the name of a socket, of at most 107 bytes"
     rm s
@@ -444,11 +444,11 @@ pushed() {
     pushed release/x86_64/cleave-portable
 }
 
-@test "--push looks beside the program, and says what to type where it has no copy" {
+@test "--push looks next to the program, and prints the command to type if no copy is found" {
     prepare
     elsewhere s390x
     fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat
-    says "its processor is s390x, and --push has no copy for that: put one beside this program as cleave-s390x, or name it with --push-from FILE; 'make release' makes them"
+    says "--push has no copy for its processor, s390x: put one next to this program as cleave-s390x, or name it with --push-from FILE; 'make release' makes the copies"
     [ ! -e home/.cache ]
     ln "$(readlink -f "$CLEAVE")" bin/cleave || cp "$CLEAVE" bin/cleave
     { printf '\177ELF\002\002\001'; head -c 9 /dev/zero; printf '\000\002\000\026'; seq 1000; } >bin/cleave-s390x
@@ -457,7 +457,7 @@ pushed() {
     pushed bin/cleave-s390x
     elsewhere pdp11
     fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat
-    says "its processor is none that --push knows (uname -m): install cleave there, and leave --push out"
+    says "--push does not know its processor (uname -m): install cleave there, and omit --push"
 }
 
 @test "--push-from takes programs of one processor each, and nothing else" {

@@ -31,7 +31,7 @@ prepare() {
     sort out | cmp - <(sort expected)
 }
 
-@test "a host with known slots need not say hello before it is told the job" {
+@test "a host with known slots gets its job without a hello" {
     prepare
     # Its worker is started when more has come than a hello: who waits for that of the worker first waits in vain.
     cat >late <<'END'
@@ -58,7 +58,7 @@ END
     done
 }
 
-@test "commands on hosts are told what their chunk is" {
+@test "commands on hosts get the position of their chunk" {
     prepare
     seq 10 >ten
     tell='echo $CLEAVE_CHUNK $CLEAVE_BEGIN-$CLEAVE_END $CLEAVE_RECORD $CLEAVE_INPUT'
@@ -87,7 +87,7 @@ END
     cut -f 2 log | grep -qx there
 }
 
-@test "the trace has what came back, and when the commands had ended" {
+@test "the trace has returned bytes, and the ends of the commands" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
     job -i in --hosts h.yaml --block 100000 --trace t.jsonl -- tr 0-9 a-j
@@ -203,7 +203,7 @@ $T/there" ]
     says "cannot work in $T/nowhere"
 }
 
-@test "a host that cannot be used is left out, and it is said why" {
+@test "an unusable host is left out with its reason" {
     prepare
     cat >motd <<'END'
 #!/bin/sh
@@ -235,7 +235,7 @@ END
     lacks '"host": "good"'
 }
 
-@test "a host on a link that is too slow is left out, and it is said why" {
+@test "a host with a slow link is left out with its reason" {
     prepare
     seq 1 1000000 >in
     tr 0-9 a-j <in >expected
@@ -360,7 +360,7 @@ END
     hosts 'name: a, slots: 1, command: ./fragile' >h.yaml
     fails_with 1 -i in --hosts h.yaml --block 100000 --journal j -- tr 0-9 a-j
     says "a: lost"
-    says "all hosts are gone; the last one: a:"
+    says "all hosts are lost; the last one: a:"
     hosts 'name: a, slots: 1' >h.yaml
     job -i in --hosts h.yaml --block 100000 --journal j --resume --joblog log -- tr 0-9 a-j
     cmp expected out
@@ -368,7 +368,7 @@ END
     [ "$(awk -F '\t' 'NR > 1' log | wc -l)" -lt 69 ]
 }
 
-@test "a master that is killed leaves no workers behind and loses nothing" {
+@test "a killed master leaves no workers running and loses nothing" {
     prepare
     # Its fourth command waits for the end.
     cat >part <<END
@@ -439,7 +439,7 @@ END
     done
 }
 
-@test "what is wrong with the hosts file or the options is said" {
+@test "a bad hosts file and bad options are reported" {
     prepare
     hosts "name: a, ssh: '-oProxyCommand=touch bad'" >h.yaml
     fails_with 2 -i in --hosts h.yaml -- cat
@@ -451,7 +451,7 @@ END
     says "expected --workers or --hosts, got both"
 }
 
-@test "cleave worker ends with its link, and says what is wrong with it" {
+@test "cleave worker ends with its link, and reports its errors" {
     prepare
     timeout $LONG "$CLEAVE" worker </dev/null >hello
     [ "$(head -c 4 hello)" = CLVE ]
@@ -563,7 +563,7 @@ END
     [ "$sent" -gt 11000000 ] && [ "$sent" -lt 20500000 ]
 }
 
-@test "a chunk that takes its host down is a failed chunk, and the run goes on" {
+@test "a chunk that kills its host is a failed chunk, and the run continues" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 1' 'name: c, slots: 1' >h.yaml
     # By the default policy, and by one that does not hear of losses.
@@ -594,7 +594,7 @@ END
     says "the command was lost 3 times with the only host"
     hosts 'name: bad, slots: 1' >h.yaml
     fails_with 1 -i in --hosts h.yaml --block 100k -- sh -c 'kill -9 $PPID'
-    says "all hosts are gone; the last one: bad:"
+    says "all hosts are lost; the last one: bad:"
 }
 
 @test "the only host is lost and comes back, whatever the port and the policy" {

@@ -79,7 +79,7 @@ lost() {
     tail -n 100 rest | cmp - <(tail -n 100 in)
 }
 
-@test "of a chunk that fails for good on a host whole lines stay" {
+@test "a chunk that fails for good on a host keeps its complete lines" {
     hosts 'name: a, slots: 1, command: env' >h.yaml # nobody else is asked
     lost 1 'read x; echo $x; if [ $x = 1 ]; then [ -e once ] || { touch once; read y <go; }; echo two; printf three; exit 3; fi; cat'
     [ "$(head -n 1 rest)" = two ]

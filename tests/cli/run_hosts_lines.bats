@@ -31,7 +31,7 @@ prepare() {
     [ $(($(wc -c <out) % 3000000)) -eq 0 ]
 }
 
-@test "what a host said before its command failed stands, and is not tried again" {
+@test "lines of a host before its command failed are kept, and the chunk is not tried again" {
     prepare
     failed_lines --hosts h.yaml
 }
@@ -64,7 +64,7 @@ prepare() {
     [ "$(cat status)" = "status 0" ]
 }
 
-@test "lines of items come from hosts when they are whole, with their tags" {
+@test "complete lines of items come from hosts with their tags" {
     prepare
     mkfifo on
     for more in "" "--tag"; do
@@ -97,7 +97,7 @@ prepare() {
     [ ! -s err ]
 }
 
-@test "what a command writes before it has got anything is sent when it has" {
+@test "output before the first input is sent after the input" {
     cd "$BATS_TEST_TMPDIR"
     seq 20000 >in
     printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml

@@ -44,7 +44,7 @@ leaves() {
     }
 }
 
-@test "a host that is told to end ends what it has begun, and gives back the rest" {
+@test "a host that gets SIGTERM finishes its started chunks, and gives back the rest" {
     # Not before the master has said what comes of it: chunks that were sent ahead are given back.
     for policy in "--block 2000" "--policy learn" "--policy factoring"; do
         prepare 'kill -TERM $PPID; while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done'
@@ -82,12 +82,12 @@ leaves() {
     done
 }
 
-@test "what is not done when the notice is over goes to others; a second signal ends at once" {
+@test "unfinished chunks after the notice move to other hosts; a second signal ends at once" {
     prepare 'kill -TERM $PPID; exec sleep 1000'
     job -i in --hosts h.yaml --grace 0.2 --block 2000 -- "$T/work"
     cmp expected out
     grep -q 'a: was told to end (SIGTERM): it gets nothing new, and leaves within 0.2 s (--grace)' err
-    grep -q 'a: lost, its chunks go elsewhere: it was to leave, and its notice is over' err
+    grep -q 'a: lost, its chunks go elsewhere: it had to leave, and its notice has ended' err
     prepare 'kill -TERM $PPID; while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done; kill -TERM $PPID; exec sleep 1000'
     job -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
     cmp expected out
@@ -104,7 +104,7 @@ leaves() {
     prepare 'kill -TERM $PPID'
     sed -i '/name: b/d' h.yaml
     fails_with 1 -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
-    grep -q 'cleave: all hosts are gone; the last one: a: it was told to end (SIGTERM)' err
+    grep -q 'cleave: all hosts are lost; the last one: a: it was told to end (SIGTERM)' err
 }
 
 @test "a machine that has joined leaves in order when its process is told to end" {

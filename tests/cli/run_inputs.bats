@@ -81,7 +81,7 @@ joined() {
     [ "$(wc -l <log)" -eq 1 ]
 }
 
-@test "a resumed run does a chunk again whose end has changed with the files behind it" {
+@test "a resumed run repeats a chunk whose end changed with the following files" {
     prepare
     printf 'x\ny' >one
     : >two
@@ -190,16 +190,16 @@ b' --block 1 -- wc -l
 
 # --- what is no text --------------------------------------------------------------------------
 
-@test "archives and what no decoder is there for are refused, with what to type" {
+@test "archives and formats without a decoder are refused, with the command to type" {
     prepare
     seq 1 1000 >in
     printf 'LZIP\001' >in.lz
     fails_with 2 -i in -i in.lz -- wc -l
-    says "cleave: in.lz: expected text records, got lzip: type 'lzip -dc in.lz | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: in.lz: expected text records, got lzip: type 'lzip -dc in.lz | cleave run ...', or say --decode none to cut the bytes without decoding"
     [ ! -s out ]
     cp in.lz 'a name'
     fails_with 2 -i 'a name' -- wc -l
-    says "cleave: a name: expected text records, got lzip: type 'lzip -dc FILE | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: a name: expected text records, got lzip: type 'lzip -dc FILE | cleave run ...', or say --decode none to cut the bytes without decoding"
     tar cf in.tar in
     for how in lines nul csv jsonl fasta paragraph 'regex:x'; do
         fails_with 2 -i in.tar --split $how -- wc -l
@@ -226,7 +226,7 @@ b' --block 1 -- wc -l
     prepare
     printf 'LZIP\001' >in.lz
     fails_with 2 -- wc -l <in.lz
-    says "cleave: standard input: expected text records, got lzip: put 'lzip -dc |' before cleave run, or say --decode none to cut the bytes as they are"
+    says "cleave: standard input: expected text records, got lzip: put 'lzip -dc |' before cleave run, or say --decode none to cut the bytes without decoding"
     fails_with 2 -- wc -l < <(printf 'L'; sleep 0.1; printf 'ZIP'; sleep 0.1; printf '\001\n')
     grep -q 'got lzip' err
     seq 1 1000 | gzip >in.gz
@@ -244,7 +244,7 @@ b' --block 1 -- wc -l
     done
 }
 
-@test "an input without line ends is one worker's, and that is told" {
+@test "an input without line ends goes to one worker, with a note" {
     prepare
     local line='no line ends in its first MiB, and one worker had all of it; it seems to be'
     { printf '['; seq -s, 300000 | tr -d '\n'; printf ']'; } >array.json
@@ -264,7 +264,7 @@ b' --block 1 -- wc -l
     "$CLEAVE" run -j 2 -i returns -- cat 2>err >out
     grep -qFx "cleave: returns: $line text whose lines end in CR: put \"tr '\\r' '\\n'\" before it" err
     "$CLEAVE" run -j 2 -i long -- cat 2>err >out
-    grep -qFx "cleave: long: $line one line: --split says where else records end" err
+    grep -qFx "cleave: long: $line one line: --split sets other ends of records" err
     # Not where nobody asks, where it was said how to cut, for one worker, or where lines follow.
     local how
     for how in '-j 2 -q' '-j 2 --split lines' '-j 2 --split json' '-j 1'; do
@@ -328,7 +328,7 @@ b' --block 1 -- wc -l
 
 # --- records without end ----------------------------------------------------------------------
 
-@test "a record longer than --max-record is an error, of a file and of a stream" {
+@test "a record longer than --max-record is an error, in a file and in a stream" {
     prepare
     fails_with 2 -i /dev/zero --max-record 3M -- cat
     says "cleave: /dev/zero: the record from byte 0 on is longer than 3000000 bytes (is it split as it should be? --max-record allows more)"
@@ -405,7 +405,7 @@ b' --block 1 -- wc -l
     done
 }
 
-@test "an input that is rewritten, and its size and time put back, is told of" {
+@test "a rewritten input with its old size and time is detected" {
     prepare
     hosts 'name: a, slots: 1' >h.yaml
     for more in '-j 1' '--hosts h.yaml --shared-input'; do

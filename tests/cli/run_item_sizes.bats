@@ -39,7 +39,7 @@ begun() {
     [ -e begun ]
 }
 
-@test "costs: of the same commands in a job log, others as the mean" {
+@test "costs: the same commands in a job log, and the mean for other commands" {
     cd "$BATS_TEST_TMPDIR"
     printf '%s\n' 'Seq	Host	Starttime	JobRuntime	Send	Receive	Exitval	Signal	Command' \
         '1	:	1	2.5	0	0	0	0	echo a >>order' '2	:	1	7.5	0	0	0	0	echo b >>order' \
@@ -48,7 +48,7 @@ begun() {
     [ "$(tr '\n' ' ' <order)" = "b new a c " ]
 }
 
-@test "weights: of a column, of a list, or from a command" {
+@test "weights: from a column, a list, or a command" {
     files
     cleave 0 run -q -j 1 -C , --weight 2 -- 'echo {1} >>order; echo {1}' ::: a,5 b,10k c,7
     [ "$output" = "$(printf '%s\n' a b c)" ]
@@ -66,7 +66,7 @@ begun() {
     [ "$(tr '\n' ',' <order)" = "f6 f4,f2 f5,f3 f1," ]
 }
 
-@test "the order of the list: asked for, of one worker, and of what is no file" {
+@test "the order of the list: on request, with one worker, and for items that are not files" {
     files
     cleave 0 run -q -j 1 --policy items-list -- 'echo {} >>order' ::: f3 f1 f6
     begun 3 f1 f3 f6
@@ -90,7 +90,7 @@ begun() {
     has "orders of policy items" # six items, and times to look again
 }
 
-@test "a journal: what is done stays done, and the rest is begun longest first" {
+@test "a journal: finished items stay done, and the rest starts longest first" {
     files
     cleave 1 run -q -j 1 --weight 'xargs stat -c %s' --journal j --halt soon,fail=1 -- \
         'echo {} >>order; test {} != f4 || test -e go' ::: f3 f1 f6 f2 f5 f4
@@ -101,11 +101,11 @@ begun() {
     [ "$(tr '\n' ' ' <order)" = "f6 f5 f4 f4 f3 f2 f1 " ]
 }
 
-@test "what is wrong is said" {
+@test "bad sizes of items are refused" {
     files
     refuses "--weight: item 2: expected an amount such as 2000, 10k or 3GB, got 'b'" \
         run --weight 1 -- echo ::: 1 b
-    refuses "--weight: item 1 has no column 2; --colsep says where columns end" \
+    refuses "--weight: item 1 has no column 2; --colsep sets the separator" \
         run --weight 2 -- echo ::: 1 b
     refuses "--weight: expected a number for each of 2 items from 'head -n 1', got fewer" \
         run --weight 'head -n 1' -- echo ::: 1 2
@@ -114,8 +114,8 @@ begun() {
     printf 'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n1\t:\t1\t2\t0\t0\t0\t0\tls\n' >log
     refuses "--costs: 'log' has none of these commands" run --costs log -- echo ::: 1 2
     refuses "policy 'umr' is for a load, not for items" run --policy umr -- echo ::: 1 2
-    refuses "--policy items: items are not all files, so nobody knows what they take: say --weight or --costs" \
+    refuses "--policy items: not all items are files, so their costs are unknown: give --weight or --costs" \
         run --policy items -- echo ::: 1 2
-    refuses "--weight is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" \
+    refuses "--weight is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" \
         run --weight 1 -i f1 -- cat
 }

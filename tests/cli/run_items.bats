@@ -75,7 +75,7 @@ run_alone() {
     exec 7<&-
 }
 
-@test "a list that nobody writes to yet is no empty one" {
+@test "a list without a writer yet is not empty" {
     cd "$BATS_TEST_TMPDIR"
     mkfifo list
     for how in "--dry-run -a list echo" "--header : -a list echo {n}" "-a list echo"; do
@@ -93,14 +93,14 @@ run_alone() {
     done
 }
 
-@test "a run over a list that comes ends with its command, and says what is left" {
+@test "a run over an incoming list ends with its command, and lists unread items" {
     cd "$BATS_TEST_TMPDIR"
     mkfifo list
     # Held open: only the halt can end it.
     exec 8<>list
     printf '%s\n' 1 2 3 4 >&8
     run -1 timeout $LONG "$CLEAVE" run -j 1 --halt now,fail=1 -a list 'test {} -lt 2' 3>&- 8>&-
-    [[ "$output" == *"left undone: 2 items (3 to 4), and what was not read of the input"* ]]
+    [[ "$output" == *"left undone: 2 items (3 to 4), and the input that was not read"* ]]
     exec 8>&-
     # Nothing at all came.
     run -0 --separate-stderr timeout $LONG "$CLEAVE" run --summary -a - echo </dev/null 3>&-
@@ -152,7 +152,7 @@ END
     grep -qx 'cleave: list: changed while it was in use: written to' err
 }
 
-@test "places stand for what they stand for with GNU parallel" {
+@test "placeholders mean the same as with GNU parallel" {
     prepare
     same --dry-run 'x {} {.} {/} {//} {/.} {#} {1} {1/.} {-1//} {2} { x}' ::: \
         a/b.c.d /a a// / a b/.x .. a//b ./a.b/c 'sp ace/na me.tar.gz' '' -x 'dots...' a.
@@ -171,7 +171,7 @@ END
     same --dry-run 'x={}; echo $x' ::: 'b c'
 }
 
-@test "values in quotes are what they are, and nothing of them is run" {
+@test "quoted values stay verbatim, and no part of them is run" {
     cd "$BATS_TEST_TMPDIR"
     local names=('a  b' "it's" 'x;echo ran' '$(echo ran)' '`echo ran`' 'q"q' 'back\slash' $'end\nof line' "';echo ran;'")
     for line in "echo '{}'" 'echo "{}"' 'echo "$(printf %s "{}")"' "echo \"\$(printf %s '{}')\""; do
@@ -344,7 +344,7 @@ same_rows() {
     }
 }
 
-@test "what is made of an item does not take its place" {
+@test "an output name made from an item does not overwrite that item" {
     cd "$BATS_TEST_TMPDIR"
     printf '2\n1\n' >a
     printf '4\n3\n' >b.err
@@ -389,7 +389,7 @@ same_rows() {
     [ "$(cat r2/1/stdout r2/stdout r2/1/a/stdout 'r2/1/\_/stdout' | xargs)" = ". .. a /" ]
 }
 
-@test "a pipe that nobody reads in the place of a result is told" {
+@test "an unread pipe as a result file is reported" {
     cd "$BATS_TEST_TMPDIR"
     local name
     for name in stdout stderr seq; do
@@ -402,7 +402,7 @@ same_rows() {
     done
 }
 
-@test "a full disk behind results: the old ones stay, and no half of a new one" {
+@test "a full disk below results: the old files stay, without a partial new one" {
     cd "$BATS_TEST_TMPDIR"
     mkdir small
     mount -t tmpfs -o size=1m none small 2>/dev/null || skip "may not mount a small disk"
@@ -451,7 +451,7 @@ same_rows() {
     refuses "--timeout: expected a time of 0 or more such as 0.5, 500ms, 2min or 1h30m, or 200%, got 'x'" run --timeout x true ::: a
 }
 
-@test "lines are written when they are whole" {
+@test "lines are written when they are complete" {
     prepare
     same -j 1 --line-buffer 'echo {}; printf "x\ny"' ::: a b
     same -j 1 --line-buffer --tag 'echo {}; printf "x\n\ny"; exit 1' ::: a b
@@ -501,8 +501,8 @@ same_rows() {
     run -1 timeout $LONG "$CLEAVE" run -q --many -j 1 --policy self --param chunk=10 -a numbers false
     [[ $output == *"items 11 to 20 (false $(seq -s ' ' 11 20)): the command exited"* ]]
     refuses "expected --many or one of -n, -L, -m and -X, got both" run --many -n 2 -- echo ::: a
-    refuses "with --many items have no command of their own: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
-    refuses "--many is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
+    refuses "with --many items share commands: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
+    refuses "--many is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
 }
 
 @test "many short commands that could take several items: a hint at --many, which can be pasted" {
@@ -527,7 +527,7 @@ same_rows() {
     [ -z "$(hinted -a few echo)" ]
 }
 
-@test "as many items for a command as pay, of a list that comes" {
+@test "commands for an incoming list take as many items as pay off" {
     prepare
     # The second item is only there when the command of the first has been.
     { echo a; until [ -e a ]; do sleep 0.01; done; echo b; echo c; } |
@@ -649,7 +649,7 @@ END
     refuses "--load: expected a number above 0, or N% of the cores, got 'much'" run --load much -- true ::: 1
 }
 
-@test "-E ends a list, -s limits command lines, -l and --env are those of GNU parallel" {
+@test "-E ends a list, -s limits command lines, -l and --env work as with GNU parallel" {
     prepare
     cleave 0 run -q -E END echo ::: a b END c
     [ "$output" = $'a\nb' ]
@@ -748,13 +748,13 @@ END
     [ "$stderr" = "wc -l" ]
 }
 
-@test "a word in braces that is no placeholder is refused" {
+@test "a word in braces that is not a placeholder is refused" {
     prepare
     for word in {slot} {name} x/{far}.txt '{far:%03d}' '{#:03d}'; do
         shown=$(grep -o '{.*}' <<<"$word")
-        refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
+        refuses "'$shown' is not a placeholder: columns have names with --header :, --plus adds more; --literal passes braces on" \
             run echo "$word" ::: a
-        refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
+        refuses "'$shown' is not a placeholder: columns have names with --header :, --plus adds more; --literal passes braces on" \
             run "echo $word | cat" ::: a
         [ "$(echo a | "$CLEAVE" run -q --literal -a - echo "$word")" = "$word a" ]
     done
@@ -798,10 +798,10 @@ END
     [ "$output" = $'1 0 0\n2 1 0' ]
 }
 
-@test "what makes no sense is refused with what to type" {
+@test "contradictions are refused with the command to type" {
     prepare
     refuses "expected items or an input, got both: --each makes items of the records of the input" run -i /dev/null -- cat ::: a
-    refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
+    refuses "':::+' links its items to those of the list before it; no list precedes it" run -- cat :::+ a
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: '{x} \$_=uc': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run --rpl '{x} $_=uc' -- echo {x} ::: a
     refuses "{= =}: '{= \$_++ =}': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run -- echo '{= $_++ =}' ::: 1
@@ -814,7 +814,7 @@ END
     local long=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
     cleave 2 run -q --rpl '{x} s/^(a|aa)+$//' -- echo {x} ::: "$long"
     [[ $stderr == "cleave: --rpl: '{x} s/^(a|aa)+\$//' failed on the item '$long': match limit exceeded"* ]]
-    refuses "--tag is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
+    refuses "--tag is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
     cleave 2 run -- echo :::: no-such-file
     [[ $stderr == "cleave: no-such-file: cannot read: "* ]]
     # Nothing to do is no failure.

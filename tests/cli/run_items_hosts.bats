@@ -13,7 +13,7 @@ prepare() {
         "name: b, slots: 1, command: env --chdir=$PWD/../b" >h.yaml
 }
 
-@test "outputs of items on hosts are those of items here" {
+@test "outputs of items on hosts agree with local ones" {
     prepare
     job --hosts h.yaml --joblog log 'echo {} $CLEAVE_CHUNK; pwd >&2' ::: {1..20}
     cmp out <(for i in {1..20}; do echo $i $i; done)
@@ -76,7 +76,7 @@ prepare() {
     [ ! -e ../a/plain.txt ]
 }
 
-@test "--cleanup on a host that is in the same folder removes nothing of what was there" {
+@test "--cleanup on a host in the same directory keeps existing files" {
     cd "$BATS_TEST_TMPDIR"
     printf 'workers:\n  - {name: here, slots: 2, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
     mkdir sub
@@ -93,7 +93,7 @@ prepare() {
     [ "$(tail -n 1 a)" = more ]
 }
 
-@test "names are the same there, or what is behind /./" {
+@test "names are the same there, or the part after /./" {
     prepare
     mkdir deep res
     seq 10 >deep/x
@@ -116,7 +116,7 @@ prepare() {
     [ "$(cat out)" = "$PWD" ]
 }
 
-@test "what is wrong with a file is the fault of its item" {
+@test "a bad file fails its item only" {
     prepare
     echo good >good
     mkdir folder
@@ -124,7 +124,7 @@ prepare() {
     [ "$(cat out)" = good ]
     says "item 1 (cat none): the command did not start: cannot send 'none': No such file or directory"
     says "item 3 (cat ../m/good): the command did not start: cannot send '../m/good': '..' leads out of the folder there"
-    says "item 4 (cat folder): the command did not start: cannot send 'folder': it is no regular file"
+    says "item 4 (cat folder): the command did not start: cannot send 'folder': it is not a regular file"
     [ ! -e ../a/good.part ] && [ ! -e ../m.none ]
     fails_with 1 --hosts h.yaml --return {}.out 'echo {} >{}; [ {} = a ] || mv {} {}.out' ::: a b
     says "item 1 (echo a >a; [ a = a ] || mv a a.out): the command did its work, but it left no 'a.out'"
@@ -135,7 +135,7 @@ prepare() {
     says "cannot send 'nothing': No such file or directory"
     refuses "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with other machines: here, commands see all files" run --transfer cat ::: good
     refuses "commands on hosts cannot write to the output themselves: expected no --ungroup; --line-buffer writes each line as it comes" run --hosts h.yaml --ungroup cat ::: good
-    refuses "--return is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --return x cat
+    refuses "--return is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --return x cat
 }
 
 @test "a file that a host sees does not travel" {

@@ -120,7 +120,7 @@ END
     cmp <(sort works) <(sort ends)
 }
 
-@test "a leader that is killed costs what it had not returned" {
+@test "a killed leader costs its unreturned work" {
     prepare
     once "[ \$CLEAVE_WORKER != w ]" 'kill -9 $(head -n 1 l.pids); sleep 2'
     told -i in --hosts h.yaml --block 1000 -- sh meddle
@@ -150,7 +150,7 @@ END
     [ "$(wc -l <l.pids)" -eq 1 ]
 }
 
-@test "what fails behind a leader is a failed chunk, and nothing is left of a killed run" {
+@test "a failure below a leader is a failed chunk, and a killed run leaves nothing behind" {
     prepare
     fails_with 1 -i in --hosts led.yaml --block 8000 -- sh -c 'tr 0-9 a-j >&2; exit 1'
     says "the command said that it failed"
@@ -163,14 +163,14 @@ END
     gone l f g
 }
 
-@test "what leaders cannot do is refused" {
+@test "options that leaders do not support are refused" {
     prepare
     fails_with 2 --hosts h.yaml -- echo {} ::: a b
     says "host 'l' leads others (via:), which it cannot with items: leave via: out"
     fails_with 2 -i in --pairs expected --hosts h.yaml -- cat
     says "which it cannot with --pairs"
     fails_with 2 -i in --hosts h.yaml -- sh -c 'echo $CLEAVE_RECORD'
-    says "which it cannot with a command that asks for its chunk"
+    says "which it cannot with a command that reads its chunk number"
     fails_with 2 -i in --framed -- cat
     says "--framed: pieces come on standard input and answers go to standard output"
     fails_with 2 -i in --hosts h.yaml --as nobody -- cat
@@ -198,7 +198,7 @@ END
     export PATH=$T:$PATH
 }
 
-@test "--via: hosts of a list lead others, who have the slots that they were given" {
+@test "--via: hosts of a list lead hosts with their given slots" {
     prepare
     by_words
     # Who works does not go on before all have: a leads, its own slot and those behind it are all there.
@@ -238,7 +238,7 @@ END
         run ! cmp -s alone by-option
     done
     fails_with 2 -i in --hosts led.yaml --via w:f -- cat
-    says "--via: 'f' is behind 'l' and behind 'w': expected one of them"
+    says "--via: 'f' is led by 'l' and by 'w': expected one leader"
     fails_with 2 -i in --hosts h.yaml --via l:f:2 -- cat
     says "--via: expected names of workers"
     fails_with 2 -i in --hosts a:2,b:2 --via a:b:3 -- cat

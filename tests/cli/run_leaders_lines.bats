@@ -32,7 +32,7 @@ prepare() {
     done
 }
 
-@test "lines from behind leaders are whole, and all are there" {
+@test "lines from led workers are complete, and none is missing" {
     prepare
     seq 1 300000 >many
     for hosts in h.yaml deep.yaml two.yaml; do
@@ -51,7 +51,7 @@ prepare() {
     [ ! -s out ]
 }
 
-@test "who reads lines slowly, or not at all, holds up nobody for ever" {
+@test "a slow or stopped reader of lines does not block the run forever" {
     prepare
     # Nothing is read before the last command has begun to write: far more than all pipes hold.
     begin -q -i in --hosts two.yaml --block 1k -- \
@@ -68,7 +68,7 @@ prepare() {
     [ -z "$(grep -vx 'cleave: stopped by a signal' err)" ]
 }
 
-@test "what came from behind a leader before a command failed stands, and is not done again" {
+@test "lines from below a leader before a failure are kept, and the chunk is not repeated" {
     prepare
     begin -i in --hosts h.yaml -- \
         sh -c 'read x; echo $x; [ $x != 1 ] || { echo 1 >>tries; read y <go; exit 3; }; cat'
@@ -105,7 +105,7 @@ noted() {
     cmp rest <(sed "1,${last}d" in)
 }
 
-@test "by default what was written of a killed leader's chunk is how another's begins" {
+@test "by default a new attempt continues the written lines of a killed leader's chunk" {
     prepare
     noted two.yaml
     AS_THEY_COME="--backups off" # a late chunk is run once more

@@ -190,7 +190,7 @@ ends() {
     refuses "cannot listen on port $port of 127.0.0.1: Address already in use" run -i in --listen "$port" --key key -- cat
     refuses "expected both --listen and --key, got one of them" run -i in --listen 0 -- cat
     refuses "expected both --listen and --key, got one of them" run -i in --key key -- cat
-    refuses "nobody can join a run of policy 'umr': expected learn or self" run -i in --policy umr --listen 0 --key key -- cat
+    refuses "no host can join a run of policy 'umr': expected learn or self" run -i in --policy umr --listen 0 --key key -- cat
     mkdir empty
     CLEAVE_LIBEXEC=$PWD/empty cleave 3 run -i in --listen 0 --key key -- cat
     [ "$stderr" = "cleave: TLS is missing: CLEAVE_LIBEXEC names the folder $PWD/empty, which has no cleave-tls" ]

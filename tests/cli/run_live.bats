@@ -17,7 +17,7 @@ draws() {
     draws_on "cols 100 rows $rows" --live "$@"
 }
 
-@test "every worker has a line: what it does, or why it waits" {
+@test "every worker has a line with its activity, or the reason why it waits" {
     prepare
     draws 40 'waits for the others: all is given out' -i in -j 'one,other' --block 20M -- ./some
     grep -qE '^  worker  chunks      bytes      MB/s$' lines
@@ -50,7 +50,7 @@ draws() {
     grep -q '^  w2 ' lines
 }
 
-@test "--live without a terminal says so" {
+@test "--live without a terminal prints a note" {
     prepare
     refuses "--progress live: needs a terminal on standard error that is not dumb; --progress plain writes lines for a log" \
         run --live -i in -- cat

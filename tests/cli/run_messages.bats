@@ -31,7 +31,7 @@ silent() {
 
 # --- failures -----------------------------------------------------------------------------
 
-@test "equal failures are told ten times, then counted" {
+@test "equal failures are printed ten times, then counted" {
     prepare
     job 1 -q -i in -j 2 --split fixed:1 --block 1 --retries 1 --halt never --joblog log -- false
     [ "$(grep -c 'the command exited with status 1$' err)" -eq 11 ]
@@ -45,7 +45,7 @@ silent() {
     says "cleave: 1 more chunk failed: the command exited with status 1"
 }
 
-@test "other failures are told as well" {
+@test "different failures are all printed" {
     prepare
     # shellcheck disable=SC2016
     job 1 -q -i in -j 1 --block 1 -- sh -c 'read -r n; [ "$n" -le 50 ] || kill -SEGV $$; [ "$n" -gt 20 ] || exit 1; [ "$n" -gt 32 ] || exit 2; echo "$n"'
@@ -102,7 +102,7 @@ stop() {
     wait $master || status=$?
 }
 
-@test "a run that is stopped says what is done and how to go on" {
+@test "a stopped run prints its progress and the command to continue" {
     prepare
     [ "$(wc -c <in)" -eq 292 ]
     stop INT
@@ -110,10 +110,10 @@ stop() {
     [ "$(cat err)" = "cleave: stopped by SIGINT: 1 chunk done, 147 B of 292 B. None of it is kept for another run; --journal FILE would have done so" ]
     stop TERM --journal j
     [ "$status" -eq 143 ]
-    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 B of 292 B. The journal holds them: the same command with --resume goes on from there" ]
+    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 B of 292 B. The journal holds them: the same command with --resume does the rest" ]
 }
 
-@test "a signal that whoever started the run ignores does not stop it" {
+@test "a signal that was ignored at the start does not stop the run" {
     prepare
     printf 'workers:\n  - {name: a, slots: 1, speed: 1e6, bandwidth: 1e9}\n' >hosts.yaml
     for how in "-j 1" "--hosts hosts.yaml"; do
@@ -182,7 +182,7 @@ in_writes() {
     grep -qE '^cleave: 1 command in .* 1 failed\|cleave: left undone: 1 item \(2 to 2\)\|$' writes
 }
 
-@test "lines that commands write to standard error are whole, and those of an item are together" {
+@test "lines of commands on standard error are complete, and lines of an item stay together" {
     prepare
     "$CLEAVE" run -q -j 4 'for k in 1 2 3; do printf "%s " "item {}"; sleep 0.01; echo part $k; done >&2' ::: 1 2 3 4 5 6 7 8 2>err
     [ "$(wc -l <err)" -eq 24 ]
@@ -201,7 +201,7 @@ in_writes() {
     [ "$(wc -l <err)" -eq 200000 ]
 }
 
-@test "lines on standard error come while the command of a chunk runs, of an item with --line-buffer" {
+@test "lines on standard error come while a chunk's command runs, for items with --line-buffer" {
     prepare
     local options
     for options in "-i in --" "--line-buffer -a one"; do

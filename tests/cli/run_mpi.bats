@@ -179,8 +179,8 @@ ends() {
     [[ $stderr == *"expected 2 ranks or more, got 1"* ]]
 }
 
-@test "openmpi: how it ends when it cannot go on" { ends openmpi; }
-@test "mpich: how it ends when it cannot go on" { ends mpich; }
+@test "openmpi: failures end all ranks" { ends openmpi; }
+@test "mpich: failures end all ranks" { ends mpich; }
 
 resumed() {
     needs "$1"
@@ -263,15 +263,15 @@ differing() {
     needs "$1"
     local long
     long=$(printf '%2000s' x)
-    other "$1" "word 7 behind 'run' is 'd' and not 'p'" -q -i "$NUMBERS" -- sed d
-    other "$1" "there are 6 behind 'run' and not 7" -q -i "$NUMBERS" -- sed
-    other "$1" "word 2 behind 'run' is '-i' and not '-q'" -i "$NUMBERS" -- sed p
+    other "$1" "word 7 after 'run' is 'd' and not 'p'" -q -i "$NUMBERS" -- sed d
+    other "$1" "there are 6 words after 'run' and not 7" -q -i "$NUMBERS" -- sed
+    other "$1" "word 2 after 'run' is '-i' and not '-q'" -i "$NUMBERS" -- sed p
     # What is too long to be sent along is compared all the same.
     run --separate-stderr timeout 200 "mpirun.$1" \
         -n 2 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- echo "${long}1" : \
         -n 1 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- echo "${long}2"
     [ "$status" = 2 ]
-    [[ $stderr == *"on rank 2: those behind 'run' are alike up to word "* ]]
+    [[ $stderr == *"on rank 2: the words after 'run' are equal up to word "* ]]
 }
 
 @test "openmpi: ranks with other words" { differing openmpi; }
@@ -365,7 +365,7 @@ orphans() {
     cleave 2 run --mpi-library mpich -i "$NUMBERS" -- cat
     [[ $stderr == *"--mpi-library needs --mpi"* ]]
     cleave 2 run --leaders node -i "$NUMBERS" -- cat
-    [[ $stderr == *"--leaders needs --mpi; of hosts, --via HOST says who leads"* ]]
+    [[ $stderr == *"--leaders needs --mpi; for hosts, name leaders with --via HOST"* ]]
     cp "$CLEAVE" "$BATS_TEST_TMPDIR/cleave"
     OMPI_COMM_WORLD_RANK=0 run --separate-stderr "$BATS_TEST_TMPDIR/cleave" run --mpi \
         -i "$NUMBERS" -- cat

@@ -22,7 +22,7 @@ part() {
     cat "$names"
 }
 
-@test "the old result is there until the new one is whole" {
+@test "the old result exists until the new one is complete" {
     prepare
     cleave 0 run -q -i in -j 1 --block 2k -o out -- sh -c 'cat >/dev/null; cat out'
     [ "$(sort -u out)" = old ]
@@ -71,16 +71,16 @@ part() {
         [ "$(cat out)" = old ]
         [ "$(part | head -n 2 | xargs)" = "1 2" ]
         part | cmp -n "$(part | wc -c)" - in
-        [ "${stderr_lines[-1]}" = "cleave: 'out' is as it was; the new one is not whole: $(beside | sed 's|^./||')" ]
+        [ "${stderr_lines[-1]}" = "cleave: 'out' is unchanged; the incomplete new file is: $(beside | sed 's|^./||')" ]
         [ "$(stat -c %a "$(beside)")" = 600 ]
         rm "$(beside)"
     done
     cleave 1 run -q -i in -j 1 --block 1k -o new -- sh -c "$fussy"
     [ ! -e new ]
-    [ "${stderr_lines[-1]}" = "cleave: 'new' was not made; what there is of it: $(beside | sed 's|^./||')" ]
+    [ "${stderr_lines[-1]}" = "cleave: 'new' was not made; the incomplete file is: $(beside | sed 's|^./||')" ]
 }
 
-@test "a persistent command that ends badly after its last chunk: the result is whole" {
+@test "a persistent command that fails after its last chunk: the result is complete" {
     prepare
     cleave 1 run -q -i in -j 1 --persistent -o out -- sh -c 'cat; exit 3'
     cmp in out
@@ -105,7 +105,7 @@ part() {
     [ "$(wc -l <log)" -eq 9 ]
     cp in other
     cleave 2 run -q -i in -j 2 --block 1k --journal j --resume --joblog other -o out -- sh -c "$fussy"
-    [ "$stderr" = "cleave: --joblog: 'other' is not a job log that --resume could go on with: its first line has no column 'Seq'" ]
+    [ "$stderr" = "cleave: --joblog: --resume cannot continue 'other': its first line has no column 'Seq'" ]
     cmp in other
     cleave 0 run -q -i in -j 1 --block 1k --joblog log -o out -- cat
     [ "$(wc -l <log)" -eq 5 ]
@@ -147,7 +147,7 @@ continue_log() { # TITLES ROW
 @test "--joblog --resume names the column that a log lacks" {
     prepare
     continue_log 'Seq	Host	JobRuntime	Exitval	Command' '1	old	0.5	0	in:0-1' 2
-    [ "$stderr" = "cleave: --joblog: 'log' is not a job log that --resume could go on with: its first line has no column 'Signal'" ]
+    [ "$stderr" = "cleave: --joblog: --resume cannot continue 'log': its first line has no column 'Signal'" ]
     [ "$(wc -l <log)" -eq 2 ]
 }
 
@@ -179,7 +179,7 @@ continue_log() { # TITLES ROW
     cleave 1 run -i in --json -o later -- sh -c 'mkdir -p later/full; cat'
     has '"exit_status": 1'
     [[ ${stderr_lines[0]} == "cleave: --output: cannot write 'later': "* ]]
-    [[ ${stderr_lines[1]} == "cleave: 'later' was not made; what there is of it: .later.part-"* ]]
+    [[ ${stderr_lines[1]} == "cleave: 'later' was not made; the incomplete file is: .later.part-"* ]]
     cmp in "$(beside)"
     # Where the folder has gone, nothing is said to be in it.
     mkdir gone
@@ -210,7 +210,7 @@ continue_log() { # TITLES ROW
     refuses "--output: cannot write 'no/such': No such file or directory" run -i in -o no/such -- cat
 }
 
-@test "- and names of descriptors are what is open, devices and pipes are written in place" {
+@test "- and names of descriptors mean open files; devices and pipes are written in place" {
     prepare
     for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
         echo before >all
@@ -239,7 +239,7 @@ continue_log() { # TITLES ROW
     [ -z "$(beside)" ]
 }
 
-@test "a job log is there from its first line on, and the old one until then" {
+@test "a job log exists after its first line, and the old log until then" {
     prepare
     echo old >log
     chmod 644 log
@@ -273,7 +273,7 @@ END
     until [ -e second ]; do sleep 0.02; done
 }
 
-@test "what a killed run has left of an output and of a job log is removed by the next one and named" {
+@test "leftovers of a killed run's output and job log are removed by the next run and named" {
     prepare
     held -i in --block 2k --joblog log -o out -- ./hold
     kill -9 "$(pgrep -P $held)"
@@ -311,7 +311,7 @@ END
     [ "$(grep -c 'hold [12]' res.csv)" -eq 2 ]
 }
 
-@test "stopped by a signal: what there is of the result is told" {
+@test "stopped by a signal: the partial result is reported" {
     prepare
     for signal in INT TERM; do
         rm -f here
@@ -329,7 +329,7 @@ END
         [ "$(cat out)" = old ]
         part | cmp -n "$(part | wc -c)" - in
         [ "$(part | head -n 1)" = 1 ]
-        says "cleave: 'out' is as it was; the new one is not whole: $(beside | sed 's|^./||')"
+        says "cleave: 'out' is unchanged; the incomplete new file is: $(beside | sed 's|^./||')"
         rm "$(beside)"
     done
 }
@@ -342,8 +342,8 @@ END
     # Lines of any chunk, if the order does not matter.
     "$CLEAVE" run -q -i in -j 2 --block 1k --line-buffer -u -- cat 3>&- | sort -n | cmp - in
     for option in '--retries 2' --isolate; do
-        refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --retries and --isolate" run -i in --line-buffer $option -- cat
+        refuses "with --line-buffer lines of a chunk are written before it is done: expected no --retries and --isolate" run -i in --line-buffer $option -- cat
     done
-    refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --journal" run -i in --line-buffer --journal j -- cat
-    refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --reduce" run -i in --line-buffer --reduce cat -- cat
+    refuses "with --line-buffer lines of a chunk are written before it is done: expected no --journal" run -i in --line-buffer --journal j -- cat
+    refuses "with --line-buffer lines of a chunk are written before it is done: expected no --reduce" run -i in --line-buffer --reduce cat -- cat
 }

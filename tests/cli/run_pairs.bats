@@ -57,7 +57,7 @@ make_pairs() {
     [ "$(printf '%s\n' "$output" | awk '{ n += $1 } END { print n }')" = 24000 ]
 }
 
-@test "--failed keeps the mates of a chunk beside it" {
+@test "--failed keeps the mates of a chunk next to it" {
     make_pairs 10
     cleave 1 run -q --split fastq --pairs "$TWO" -i "$ONE" -j 1 --block 10000000 \
         --failed "$BATS_TEST_TMPDIR/failed" -- false

@@ -92,7 +92,7 @@ equal() {
     [ "$(grep -c late log)" -eq 2 ]
 }
 
-@test "one output is written as it is, no input gives none" {
+@test "--reduce copies a single output and writes nothing for empty input" {
     cleave 0 run --summary -i examples/equal.yaml --block 1M --reduce 'echo reduced' -- wc -l
     [ "$output" -eq "$(wc -l <examples/equal.yaml)" ]
     case $stderr in *folds*) return 1 ;; esac
@@ -115,7 +115,7 @@ equal() {
     esac
 }
 
-@test "one that fails at first is tried again" {
+@test "--reduce retries a fold that fails at first" {
     numbers
     cleave 0 run -q -i "$INPUT" --block 1k --retries 2 -- cat
     equal "$INPUT"
@@ -168,7 +168,7 @@ equal() {
     [ ! -s "$BATS_TEST_TMPDIR/out" ]
 }
 
-@test "what is refused" {
+@test "--reduce refuses bad combinations of options" {
     refuses "--commutative needs --reduce CMD" run --commutative -- cat
     refuses "--reduce: expected NAME|CMD, got '': is a variable of the shell not set?" run --reduce '' -- cat
     refuses "expected {1} and {2}, or {}, or none of them in the command that reduces, got 'cat {1}'" \

@@ -15,7 +15,7 @@ overwrite() {
     printf '%s' "$3" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
 }
 
-@test "a damaged output is said in a line, and done again" {
+@test "a damaged output is reported in one line, and done again" {
     prepare
     cleave 0 run -q -i in --block 500 -j 2 --journal j.db -- cat
     # Every chunk that can be reached: the output stays right, and it is said once.
@@ -78,7 +78,7 @@ overwrite() {
         cleave 0 run -i in --journal j.db --resume -- "$@"
         [ "$output" = "$(sed 's/^/old /' in)" ]
         [ "${#stderr_lines[@]}" -eq 1 ]
-        [[ $stderr == "cleave: '"*"my-filter' was changed since the first run of this journal: what is finished keeps its output; --overwrite does all of it again" ]]
+        [[ $stderr == "cleave: '"*"my-filter' was changed since the first run of this journal: finished chunks keep their output; --overwrite does all of it again" ]]
     done
     # Items, and a file that no longer exists.
     rm j.db
@@ -102,7 +102,7 @@ overwrite() {
     [[ $stderr == *"'large' was changed"* ]]
 }
 
-@test "of long commands what differs is shown" {
+@test "long commands are shown by their difference" {
     prepare
     long=$(printf 'x%.0s' {1..400})
     cleave 0 run -q -i in --journal j.db -- echo "$long" one
@@ -125,7 +125,7 @@ overwrite() {
     [[ $stderr == "cleave: link.db: "*"symbolic link"* ]]
 }
 
-@test "a file that has the name of what is kept beside a journal is not lost" {
+@test "a file with the name of a journal's companion is not lost" {
     prepare
     for suffix in wal shm journal; do
         cp in j.db-$suffix
@@ -181,7 +181,7 @@ END
     [ "$status" -eq 138 ]
 }
 
-@test "a journal that is removed meanwhile holds nothing, and what there is of the result stays" {
+@test "a journal that is removed during the run holds nothing, and the partial result stays" {
     prepare
     cat >command <<'END'
 #!/bin/sh
@@ -201,7 +201,7 @@ END
     cmp -n 2000 in .out.part-*
 }
 
-@test "what commands took to start is in the journal, and a start for learn" {
+@test "start times of commands are in the journal, and a first estimate for learn" {
     cd "$BATS_TEST_TMPDIR"
     seq 2000 >in
     seq 100 >more
@@ -239,7 +239,7 @@ half() {
         sh -c 'read -r n; [ "$n" = 1 ] || exit 3; echo "$n"; cat'
 }
 
-@test "a resume of which all that was left fails does not say that all failed" {
+@test "a resume whose remaining chunks all fail does not report that all failed" {
     cd "$BATS_TEST_TMPDIR"
     seq 100 >in
     # Two chunks are left, as two failing ones are said to be all.
@@ -254,7 +254,7 @@ half() {
     [[ $output != *"all chunks"* ]]
 }
 
-@test "the summary of a resume says how many bytes came from the journal" {
+@test "the summary of a resume gives the bytes from the journal" {
     cd "$BATS_TEST_TMPDIR"
     seq 100 >in
     half -q
@@ -265,7 +265,7 @@ half() {
     grep -q '"resumed_bytes": 147,' <<<"$output"
 }
 
-@test "a resume that is stopped counts what was done before, and not what failed" {
+@test "a stopped resume counts finished chunks of earlier runs, and not failed ones" {
     cd "$BATS_TEST_TMPDIR"
     seq 100 >in
     # The first chunk is done, the second fails, the third is stopped: by turns.

@@ -39,7 +39,7 @@ may_be_another() {
 # guard either, which is said, too.
 waited() {
     [ "$(grep -c 'commands wait until others have ended$' err)" -eq 1 ] || { cat err; return 1; }
-    run ! grep -v -e 'commands wait until' -e 'commands will go on if this process is killed' err
+    run ! grep -v -e 'commands wait until' -e 'commands will continue if this process is killed' err
 }
 
 # Answers each frame with itself, and ends after so many.
@@ -100,7 +100,7 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
         processes $most -j 8 -i many -- cat
         cmp many out
         waited
-        grep -q "cannot run 'cat': too many processes (ulimit -u says how many)" err
+        grep -q "cannot run 'cat': too many processes (see: ulimit -u)" err
     done
     # What waited was sent when it was begun, and not each time that there was no room.
     mkdir -m 777 theirs
@@ -112,7 +112,7 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
     cmp many out
 }
 
-@test "few processes: commands that stay wait, and one that has ended comes back" {
+@test "few processes: persistent commands wait, and an ended one restarts" {
     prepare
     may_be_another
     for answers in 1000000 2; do
@@ -158,7 +158,7 @@ packed() {
     chmod a+r all many.* h.yaml
 }
 
-@test "few processes: what no thread can be had for is decoded without one" {
+@test "few processes: input is decoded without a thread if none can start" {
     prepare
     may_be_another
     packed
@@ -178,7 +178,7 @@ packed() {
 # --- not even for one ----------------------------------------------------------------------
 
 # A chunk takes a command, one that fetches, and a thread; to cut the input takes one that fetches as well.
-@test "few processes: what is fetched waits for the command that fetches" {
+@test "few processes: fetched input waits for its command" {
     prepare
     may_be_another
     fetches='exec dd if=many iflag=skip_bytes,count_bytes skip={begin} count={length} bs=64k status=none'
@@ -203,7 +203,7 @@ packed() {
     done
 }
 
-@test "no room for a single command: the run ends, and says which limit it is" {
+@test "too few processes for one command: the run ends, and names the limit" {
     prepare
     may_be_another
     # All at once, as each of them hopes for a while; each of another user, as one process is all there may be.
@@ -215,6 +215,6 @@ packed() {
     wait
     for how in --block=5k --persistent --reduce=cat --policy=learn; do
         [ ! -s ./$how/out ]
-        grep -q 'too many processes (ulimit -u says how many)$' ./$how/err
+        grep -q 'too many processes (see: ulimit -u)$' ./$how/err
     done
 }

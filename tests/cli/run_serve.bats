@@ -69,7 +69,7 @@ ask() {
     cmp in out
 }
 
-@test "nothing else is answered, and nobody but this machine" {
+@test "other requests are refused, and only this machine is answered" {
     prepare
     serves -q -i in -o out -j 2 -- ./some
     ask 'GET /etc/passwd HTTP/1.1' 'Host: localhost'
@@ -112,7 +112,7 @@ from another one: ssh -L 8000:127.0.0.1:8000 HOST" run --serve 0.0.0.0:8000 -i i
     cmp in out
 }
 
-@test "one who does not read holds nothing up" {
+@test "a browser that does not read blocks nothing" {
     prepare
     touch go
     serves -q -i in -o out -j 2 -- ./some

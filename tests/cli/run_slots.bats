@@ -8,7 +8,7 @@ prepare() {
 
 # --- names with numbers -------------------------------------------------------------------
 
-@test "numbers behind a name make a worker each, whose words have them" {
+@test "a count after a name makes that many workers, with the number in their words" {
     prepare
     cleave 0 run --dry-run -i a -j 'gpu[0-1]:env D={i} P={%},cpu*2' wc
     has "  gpu0: env D=0 P=1 wc"
@@ -24,7 +24,7 @@ prepare() {
     has "  one: env D=0 wc"
 }
 
-@test "commands of such workers are told their place and their number" {
+@test "commands of such workers get their slot and their number" {
     prepare
     cleave 0 run -q -j 'gpu[0-1]:env D={i} P={%},cpu*2:env D= P={%}' -- \
         'echo "$CLEAVE_WORKER $D $CLEAVE_SLOT $P"; sleep 0.02; : {}' ::: a b c d e f g h
@@ -70,7 +70,7 @@ S
     done
 }
 
-@test "numbers that are none are refused" {
+@test "bad counts of workers are refused" {
     prepare
     for bad in 'g[0-' 'g[]' 'g[1-0]' 'g[a]' 'g[0,2]x' 'g[0-1'; do
         refuses "--workers: expected numbers such as 'g[0-3]' or 'g[0,2-3]', got '$bad'" \
@@ -116,7 +116,7 @@ gpus() {
     run ! grep count: measured.yaml
 }
 
-@test "gpus: auto counts what there is, and nothing is an error" {
+@test "gpus: auto counts the GPUs, and none is an error" {
     prepare
     unset CUDA_VISIBLE_DEVICES
     gpus 'gpus: auto'
@@ -138,7 +138,7 @@ gpus() {
     refuses "CUDA_VISIBLE_DEVICES is '7', which has no GPU number 1" \
         run -i a --hosts p.yaml wc
     gpus 'ssh: far, gpus: auto'
-    refuses "p.yaml: host 'g': gpus: auto counts those of this machine; expected how many the host has: ssh far nvidia-smi -L" \
+    refuses "p.yaml: host 'g': gpus: auto counts the GPUs of this machine; set the number; to count them: ssh far nvidia-smi -L" \
         run -i a --hosts p.yaml wc
 }
 
@@ -226,7 +226,7 @@ S
     cleave 0 plan load --platform p.yaml --load 100 --no-gantt
     has "100 units on 2 workers"
     has "leaders   lead 6 workers"
-    refuses "p.yaml: worker 'l' leads others (via:) and has count: 2: in a run a leader is one machine; write each by itself, with those behind it" \
+    refuses "p.yaml: worker 'l' leads other workers (via:) and has count: 2; in a run a leader is one machine: write one entry per leader" \
         run -i a --hosts p.yaml wc
     sed -i 's/count: 2/count: 1/' p.yaml
     refuses "p.yaml: worker 'l' leads others (via:): in a run it has to be a host, with ssh: or slots:" \
@@ -252,7 +252,7 @@ S
     done
 }
 
-@test "what a slow worker has not read goes to one that is free, if its chunk is overdue" {
+@test "unread input of an overdue chunk goes to a free worker" {
     prepare
     seq 3000000 >in
     # The first one reads all before it works, and so all are thought to; the others begin when it has done so,
@@ -292,7 +292,7 @@ S
     grep -q 'cpu.1' "$BATS_TEST_TMPDIR/kept/per-chunk.html"
 }
 
-@test "workers that may differ: the first test has room behind it, and records stay whole" {
+@test "workers that may differ: the first test chunk can grow, and records stay complete" {
     prepare
     seq 200000 >numbers
     seq 90000 >more

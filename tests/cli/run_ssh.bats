@@ -106,10 +106,10 @@ END
     wait
     bed plug "$BED" thin
     cmp expected out
-    says "thin: lost, its chunks go elsewhere: nothing was heard for 6 s"
+    says "thin: lost, its chunks go elsewhere: it sent nothing for 6 s"
 }
 
-@test "a worker that is told to end gives back what it has not begun, and lines come by ssh" {
+@test "a worker that gets SIGTERM gives back chunks it has not begun, and lines come by ssh" {
     prepare
     slow_command 0.05
     (
@@ -132,7 +132,7 @@ END
     exec 7<&-
 }
 
-@test "a worker that is killed, one that hangs, and a master that is killed" {
+@test "a killed worker, a hanging worker, and a killed master" {
     prepare
     slow_command 0.1
     for signal in KILL STOP; do

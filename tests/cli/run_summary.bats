@@ -33,7 +33,7 @@ holds() {
     }
 }
 
-@test "a run that was slower than one worker alone says so, and why" {
+@test "a run slower than one worker alone prints that, with the reason" {
     prepare
     lines 10 9000 30 20000 10 15000
     "$CLEAVE" run --summary -i in -j 2 --backups off --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
@@ -47,7 +47,7 @@ holds() {
     mkdir small
     for i in 1 2 3 4 5 6; do echo $i >small/$i; done
     "$CLEAVE" run --summary -i 'small/*' -j 2 -- sh -c 'sleep 0.2; cat' >out 2>err
-    grep -qE "^cleave: slower than one worker alone, about [0-9.]+ s: every file has a command of its own, and starting 6 of them took [0-9.]+ s in all; for small files: 'cat FILE\.\.\. \| cleave run \.\.\.'" err
+    grep -qE "^cleave: slower than one worker alone, about [0-9.]+ s: every file has its own command, and starting 6 of them took [0-9.]+ s in all; for small files: 'cat FILE\.\.\. \| cleave run \.\.\.'" err
     # In no time at all it does not matter what it was spent on.
     seq 100 | "$CLEAVE" run --summary -j 2 -- cat >out 2>err
     if grep -qE '^cleave: 292 B in 0\.0' err; then run ! grep -q 'starting the command' err; fi
@@ -88,7 +88,7 @@ holds() {
     holds 'input > 0 && alone >= input && first > 0 && alone >= first + work'
     # Little of it, and far longer than commands take to end on a busy machine.
     { head -n 4000 in && sleep 3; } | "$CLEAVE" run --summary -j 2 -- cat >out 2>err
-    grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long it took until all of the input had come$' err
+    grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long all of the input took to arrive$' err
     for i in 1 2 3; do echo "$i" && sleep 0.4; done | "$CLEAVE" run -j 2 --json -- cat >out 2>err
     seq 3 | cmp - out
     # What a command waited for is not its start.
@@ -124,7 +124,7 @@ holds() {
     adds_up 2
 }
 
-@test "who starts while it waits for its part has started and worked" {
+@test "a worker that starts while it waits for its part has started and worked" {
     prepare
     seq 100 >in
     # 1 s of work at least, and starts of 0.6 s: three of four start while the first one is tested.
@@ -134,7 +134,7 @@ holds() {
     holds 'work > 0.8 && starts > 0.9 && alone > 1.2'
 }
 
-@test "a run that gained says what one worker would have taken" {
+@test "a faster run prints the estimated time of one worker" {
     prepare
     seq 100 >in
     # So long that what a busy machine takes to start them is little.
@@ -173,7 +173,7 @@ holds() {
         'BEGIN { d = work + starts / 6 - alone; exit d * d > 1e-12 }'
 }
 
-@test "what starts took is seen, also of a single chunk" {
+@test "start times are measured, also for a single chunk" {
     prepare
     seq 1000 >in
     cleave 0 run -i in -j 1 --json -o out -- sh -c 'sleep 0.3; cat'
@@ -191,7 +191,7 @@ holds() {
     grep -qE ', folds [0-9]+%, ' err
 }
 
-@test "JSON says what was run on what" {
+@test "JSON names the command and its machines" {
     prepare
     seq 10 >in
     seq 5 >'a "b"'

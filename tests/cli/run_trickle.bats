@@ -42,7 +42,7 @@ trickle() {
     [ "$(busy)" -ge "$1" ]
 }
 
-@test "every worker is given a record of a stream that trickles, whoever is still busy" {
+@test "every worker gets a record of a slow stream, even if others are busy" {
     # The first record of each command is named, and no command ends before `go` is there.
     cat >slow <<'END'
 #!/bin/sh
@@ -60,7 +60,7 @@ END
     cmp out <(seq 1 "$(tail -n 1 out)")
 }
 
-@test "what has come at once is for all who have nothing to do" {
+@test "input that arrives at once is shared among all idle workers" {
     cat >slow <<'END'
 #!/bin/sh
 read x && touch begun/$x && until [ -e go ]; do sleep 0.02; done && echo $x && cat
@@ -80,7 +80,7 @@ END
     cmp out <(seq 1 100)
 }
 
-@test "the output for a record is there though the stream goes on, and the command keeps it to its end" {
+@test "the output for a record arrives while the stream continues, and the command runs to its end" {
     cat >keeps <<'END'
 #!/bin/sh
 lines=$(cat) && echo "$lines"

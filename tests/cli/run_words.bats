@@ -11,7 +11,7 @@ prepare() {
 
 # --- where the command begins -------------------------------------------------------------
 
-@test "the command begins at the first word that is no option" {
+@test "the command begins at the first word that is not an option" {
     prepare
     cleave 0 run -q -i a --block 1k wc -l
     [ "$output" = 50 ]
@@ -25,7 +25,7 @@ prepare() {
     [ "$output" = 6 ]
 }
 
-@test "options behind the command are the command's" {
+@test "options after the command belong to the command" {
     prepare
     cleave 0 run -q -i a --block 1k cat -n
     has "    50	50"
@@ -47,15 +47,15 @@ prepare() {
 
 @test "an input without its -i is not run" {
     prepare
-    refuses "'b' would be the command, because it is the first word that is no option. If it is an input: -i b; if it is the command, put '--' before it" \
+    refuses "'b' would be the command, because it is the first word that is not an option. If it is an input: -i b; if it is the command, put '--' before it" \
         run -i a b -- wc -l
-    refuses "'b' would be the command, because it is the first word that is no option, but it is a file that cannot be run. If it is an input: -i b" \
+    refuses "'b' would be the command, because it is the first word that is not an option, but it is not executable. If it is an input: -i b" \
         run -i a b wc -l
     # As the shell passes on -i *.
     cp a c
-    refuses "'b' would be the command, because it is the first word that is no option. If it is an input: -i b, and for a pattern -i 'PATTERN', in quotes; if it is the command, put '--' before it" \
+    refuses "'b' would be the command, because it is the first word that is not an option. If it is an input: -i b, and for a pattern -i 'PATTERN', in quotes; if it is the command, put '--' before it" \
         run -i a b c -- wc -l
-    refuses "'b' would be the command, because it is the first word that is no option, but it is a file that cannot be run. If it is an input: -i b, and for a pattern -i 'PATTERN', in quotes" \
+    refuses "'b' would be the command, because it is the first word that is not an option, but it is not executable. If it is an input: -i b, and for a pattern -i 'PATTERN', in quotes" \
         run -i a b c wc -l
     # One that can be run as well as read.
     printf '#!/bin/sh\necho "$@"\n' >both
@@ -83,13 +83,13 @@ prepare() {
 
 # place WORD WHAT -- a command with this word is refused, because of WHAT in it.
 place() {
-    refuses "'$2' in the command stands for an item, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input. A chunk comes on standard input. --literal passes braces on" \
+    refuses "'$2' in the command is a placeholder, but there are no items: add them after the command (... {} ::: *.txt), or --each for records, or --literal" \
         run -i a -- echo "$1"
     cleave 0 run -q -i a --block 1k --literal -- echo "$1"
     [ "$output" = "$1" ]
 }
 
-@test "places for items are refused, with what to type" {
+@test "placeholders for items are refused, with the command to type" {
     prepare
     for form in {} {.} {/} {//} {/.} {#} {%} {1} {12} {-1} {1.} {2//}; do
         place "$form" "$form"
@@ -128,7 +128,7 @@ place() {
 
 # --- a line or words ----------------------------------------------------------------------
 
-@test "one word that is not a program is a line for a shell, of chunks and of items" {
+@test "one word that is not a program is a shell line, for chunks and for items" {
     prepare
     cleave 0 run -q -i a -j 1 --block 1M 'grep 4 | wc -l'
     [ "$output" = "$(grep 4 <a | wc -l)" ]
@@ -226,7 +226,7 @@ place() {
     [ "$(cat x.1 x.2)" = $'a\nb' ]
 }
 
-@test "exported functions and builtins of the shell are commands, of chunks too" {
+@test "exported functions and builtins of the shell are commands, also for chunks" {
     prepare
     doubled() { sed "s/\$/${1:-}/; s/.*/&&/"; }
     export -f doubled
@@ -277,11 +277,11 @@ place() {
     # A pipe is data without them, and with -i -.
     [ "$(seq 3 | "$CLEAVE" run -q cat)" = $'1\n2\n3' ]
     run -2 --separate-stderr bash -c 'seq 3 | "$CLEAVE" run -q -i - echo {}'
-    [[ $stderr == *"'{}' in the command stands for an item, and there are none"* ]]
+    [[ $stderr == *"'{}' in the command is a placeholder, but there are no items"* ]]
     [ "$(seq 3 | "$CLEAVE" run -q -j 1 --literal echo {})" = "{}" ]
     # Nothing comes: it says so.
     run -2 --separate-stderr bash -c '"$CLEAVE" run -q echo {} </dev/null'
-    [[ $stderr == *"stands for an item, and there are none"* ]]
+    [[ $stderr == *"is a placeholder, but there are no items"* ]]
 }
 
 # --- how many workers ---------------------------------------------------------------------
@@ -291,7 +291,7 @@ workers() {
     "$CLEAVE" run -i a -j "$1" --json --block 1k -- cat 2>&1 >/dev/null | grep -c '"name":'
 }
 
-@test "counts are those of GNU parallel" {
+@test "counts mean the same as with GNU parallel" {
     prepare
     # As many cores as any machine has, whatever it has.
     pin=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
@@ -313,19 +313,19 @@ workers() {
     [ "$output" = 50 ]
 }
 
-@test "what is no count and no name is refused" {
+@test "a word that is neither a count nor a name is refused" {
     prepare
     for bad in 4097 99999999999999999999 1.5 3x 0% -50% +50% + - 1e3 '3 4' -q '+a'; do
         refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got '$bad'" \
             run -i a "--workers=$bad" wc
     done
     for word in auto max all cores cpus nproc auto:nice max,b; do
-        refuses "--workers: '${word%%[:,]*}' is no number of workers and cannot be a name: 100% is one for each core, 0 as many as possible" \
+        refuses "--workers: '${word%%[:,]*}' is neither a number of workers nor a name: 100% is one for each core, 0 as many as possible" \
             run -i a -j "$word" wc
     done
     for list in a,1 'a:taskset -c 0,1' '1,a' 'a,+1' 'a,50%' '2,2' 'a,1:nice'; do
         cleave 2 run -i a -j "$list" wc
-        [[ $stderr == "cleave: --workers: '"*"' in a list is no name. A comma in the words of a worker is written '\,', as in 'a:taskset -c 0\,1'" ]]
+        [[ $stderr == "cleave: --workers: '"*"' in a list is not a name. A comma in the words of a worker is written '\,', as in 'a:taskset -c 0\,1'" ]]
     done
 }
 

@@ -80,7 +80,7 @@ same() {
     refuses "--results: cannot write 'no/such.csv': No such file or directory" run --results no/such.csv -- echo ::: a
 }
 
-@test "run: what is kept beside a journal is no other file" {
+@test "run: a journal's companion files cannot be other files" {
     prepare
     for suffix in wal shm journal; do
         cp f j-$suffix
@@ -116,7 +116,7 @@ same() {
     done
 }
 
-@test "run: what may be named twice" {
+@test "run: files that may be named twice" {
     prepare
     cleave 0 run -q -i /dev/null -o /dev/null --joblog /dev/null --trace /dev/null -- cat
     "$CLEAVE" run -q -i g --joblog /dev/stdout -- cat >all
@@ -145,7 +145,7 @@ same() {
     same "--trace: 'f'" "standard input" plan load -p - -l 20 --trace f <f
 }
 
-@test "a file that cannot be made is told before the work" {
+@test "a file that cannot be made is reported before the work" {
     prepare
     for words in "simulate load -p f -l 2000 --runs 100000000 --trace no/such" \
         "simulate reduce -N 1000 -d exp:1 -c 1 --runs 100000000 --trace no/such"; do

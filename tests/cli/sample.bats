@@ -64,7 +64,7 @@ same() {
     [ ! -x examples/unequal.yaml ]
 }
 
-@test "nothing is overwritten, and nothing written when one file is there" {
+@test "an existing file prevents all writing, and is not overwritten" {
     echo mine >text.txt
     refuses "--output: 'text.txt' exists; use --force to replace it, or -o DIR to write elsewhere" sample
     [ "$(ls)" = text.txt ]

@@ -42,7 +42,7 @@ agrees() {
         cleave 0 simulate load -p $LAB -l 50 --engine simgrid -n 1
 }
 
-@test "engines tells whether it is here" {
+@test "engines prints whether simgrid is installed" {
     here
     cleave 0 engines
     has 'simgrid  here'
@@ -205,7 +205,7 @@ XML
     awk -v a="$(number throughput)" 'BEGIN { exit !(a > 0) }'
 }
 
-@test "what goes wrong in SimGrid is one line and status 3" {
+@test "errors in SimGrid are one line and status 3" {
     here
     echo "<platform>" >"$BATS_TEST_TMPDIR/bad.xml"
     cleave 3 simulate load --topology "$BATS_TEST_TMPDIR/bad.xml" -l 5
@@ -223,7 +223,7 @@ XML
     [[ $stderr == "cleave-simgrid is started by cleave: "* ]]
 }
 
-@test "a link that goes off is told in a sentence" {
+@test "a link that is switched off is reported in one sentence" {
     here
     if [ -n "$CLEAVE_SANITIZE" ]; then
         skip 'this cleave-simgrid has a sanitizer in it'
@@ -308,7 +308,7 @@ file" simulate load --topology $SITES -l 5 --engine native
         calibrate --topology $SITES --worker-hosts east-1,,east-2
     refuses "--worker-hosts: 'east-1' is there twice" \
         calibrate --topology $SITES --worker-hosts east-1,east-1
-    refuses "--workers and --worker-hosts cannot both say who takes part" \
+    refuses "--workers and --worker-hosts cannot both select the workers" \
         calibrate --topology $SITES --worker-hosts east-1 --workers 3
     refuses "--port: expected one, duplex or multi, got 'two'" \
         calibrate --topology $SITES --port two
@@ -327,7 +327,7 @@ out --transfer" simulate reduce --topology $SITES -N 4 -d 1 -c 1
 topology's file" simulate load --topology $SITES -p "$BATS_TEST_TMPDIR/profile.yaml" -l 5
 }
 
-@test "--workers says how many hosts of a topology take part, as calibrate has it" {
+@test "--workers sets the number of hosts of a topology, as with calibrate" {
     cleave 0 calibrate --topology examples/two-sites.xml --workers 4
     printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/star.yaml"
     cleave 0 simulate load --topology examples/two-sites.xml --workers 4 -l 100 -n 1 --policy umr --json
@@ -336,6 +336,6 @@ topology's file" simulate load --topology $SITES -p "$BATS_TEST_TMPDIR/profile.y
     [ "$(grep '"mean"' <<<"$four")" = "$(grep '"mean"' <<<"$output")" ]
     refuses '--workers is about a topology: see --topology' \
         simulate load -p "$BATS_TEST_TMPDIR/star.yaml" --workers 4 -l 100
-    refuses '--workers and --worker-hosts cannot both say who takes part' \
+    refuses '--workers and --worker-hosts cannot both select the workers' \
         simulate load --topology examples/two-sites.xml --workers 4 --worker-hosts east-1 -l 100
 }

@@ -65,7 +65,7 @@ bound over_bound " ]
     [ "$(number mean)" != "$(output=$one number mean)" ]
 }
 
-@test "engines and noise that are not there" {
+@test "missing engines and unknown noise" {
     CLEAVE_LIBEXEC=/nowhere cleave 3 simulate load -p $LAB -l 5 --engine simgrid
     [ "$stderr" = "cleave: engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder \
 /nowhere, which has no cleave-simgrid" ]
@@ -94,7 +94,7 @@ bound over_bound " ]
     [ -z "$stderr" ]
 }
 
-@test "auto: a limit that is too short for all leaves somebody who takes the load" {
+@test "auto: a limit too short for all keeps a worker that takes the load" {
     for reads in stream count slurp late; do
         cleave 0 simulate load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 2000 --hold 50 --reads $reads \
             --policy auto --param limit=1e-6 --runs 3

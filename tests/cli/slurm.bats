@@ -40,7 +40,7 @@ allot() {
     [ "$(tr ' ' '\n' <err | grep '^[0-9]' | sort -u | wc -l)" -le 3 ]
 }
 
-@test "where nobody asked for tasks, slots are processors, or as many as --cpus-per-task" {
+@test "without tasks, slots are processors, or the number of --cpus-per-task" {
     prepare
     allot -N 2 --exclusive "$CLEAVE" run --slurm --json -i in -o out -- wc -l
     [[ "$(cat words)" = *'"n1.3"'*'"n2.3"'* ]]
@@ -51,7 +51,7 @@ allot() {
     [[ "$(cat words)" = *'"n1.3"'*'"n2.0"'*'"n2.3"'*'"n3"'* ]]
 }
 
-@test "who exports the processors of a task for other steps gets all nodes" {
+@test "exported processors of a task for other steps do not reduce the nodes" {
     prepare
     allot -N 2 -n 4 env SRUN_CPUS_PER_TASK=4 SLURM_NO_KILL=1 SLURM_DEBUG=2 \
         "$CLEAVE" run --slurm -i in -o out --block 100k -- tr 0-9 a-j
@@ -66,7 +66,7 @@ allot() {
     [[ "$(cat words)" = *'"n1"'*'"n3.0"'*'"n3.2"'* && "$(cat words)" != *'n2'* ]]
 }
 
-@test "any bytes pass, and those of nodes that cannot call back as well" {
+@test "any bytes pass, also from nodes that cannot call back" {
     prepare
     head -c 3000000 /dev/urandom >bytes
     allot -N 3 sh -c 'cat bytes | "$CLEAVE" run --slurm -q --split fixed:1 -o out -- cat'
@@ -110,7 +110,7 @@ END
     cmp out expected
 }
 
-@test "a node that is drained goes on, one whose daemons die is left out" {
+@test "a drained node continues, a node with dead daemons is left out" {
     prepare
     scontrol update nodename=n2 state=drain reason=test
     # The first command on n3 takes its node down.
@@ -178,7 +178,7 @@ END
     [ "$(grep -c 'srun --mpi=pmi2 (MPICH), or without MPI cleave run --slurm$' <<<"$output")" -eq 1 ]
     run timeout $LONG srun -Q -n 3 "$CLEAVE" run -i in -- wc -l </dev/null
     [ "$status" -eq 2 ]
-    [ "$(grep -c "^cleave: srun has started 3 of this" <<<"$output")" -eq 1 ]
+    [ "$(grep -c "^cleave: srun has started 3 copies" <<<"$output")" -eq 1 ]
 }
 
 @test "a relay passes on the bytes of the caller that has its key" {
@@ -206,9 +206,9 @@ END
     grep -qE '^!cannot join 127.0.0.1 port [0-9]+: the run there has another key$' refused
 }
 
-@test "outside a job the answer says what to type" {
+@test "outside a job the message prints the command to type" {
     unset SLURM_JOB_ID
-    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script as 'cleave batch-script slurm' prints one for sbatch" \
+    refuses "--slurm: not inside a Slurm job; type 'salloc -N 2 cleave run --slurm ...', or use 'cleave batch-script slurm'" \
         run --slurm -i "$LAB" -- cat
     export SLURM_JOB_ID=1
     refuses "with --slurm the tasks of the job are the workers: expected none of --workers, --hosts and --mpi" \
@@ -217,9 +217,9 @@ END
         run --slurm --push -i "$LAB" -- cat
 }
 
-@test "several that srun has started are told of both ways to be one" {
+@test "several copies from srun are offered both ways to be one run" {
     export SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=3
-    local text="srun has started 3 of this, and each would do all of the work: expected 'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI); or --workers N, if each has an input of its own"
+    local text="srun has started 3 copies, and each would do all of the work: type 'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI), or --workers N if each copy has its own input"
     refuses "$text" run -i "$LAB" -- cat </dev/null
     refuses "$text" run --slurm -i "$LAB" -- cat </dev/null
     cleave 0 run -q -j 1 -i "$LAB" -- true </dev/null
@@ -306,7 +306,7 @@ END
 @test "the script of a job is checked before it is queued" {
     refuses "expected 'cleave run', its options and a command, got 'wc'" slurm-script wc
     refuses "expected 'cleave run', its options and a command, got nothing" slurm-script
-    refuses "expected a command behind 'cleave run'" slurm-script run -i in -o out
+    refuses "expected a command after 'cleave run'" slurm-script run -i in -o out
     refuses "unknown option '--blok'; did you mean '--block' or '--ok'?" slurm-script run -i in -o out --blok 3 wc
     refuses "there is no option '--mem' here; instead: --sbatch=--mem=SIZE" slurm-script --mem=4G run -i in -o out wc
     refuses "there is no option '-A' here; instead: --sbatch=--account=NAME" slurm-script -A me run -i in -o out wc
@@ -315,11 +315,11 @@ END
         cleave 0 slurm-script -t $time run -i in -o out wc
         has "#SBATCH --time=$time"
     done
-    refuses "expected --input FILE behind 'cleave run': the standard input of a job is empty" \
+    refuses "expected --input FILE after 'cleave run': the standard input of a job is empty" \
         slurm-script run -o out -- wc
-    refuses "expected --output FILE behind 'cleave run': the standard output of a job is its log" \
+    refuses "expected --output FILE after 'cleave run': the standard output of a job is its log" \
         slurm-script run -i in -- wc
-    refuses "the tasks of the job are the workers: expected none of --workers, --hosts and --mpi behind 'cleave run'" \
+    refuses "the tasks of the job are the workers: expected none of --workers, --hosts and --mpi after 'cleave run'" \
         slurm-script run -j 3 -i in -o out -- wc
     refuses "--overwrite would forget what the job had done before it was interrupted" \
         slurm-script run --journal j --overwrite -i in -o out -- wc
@@ -356,7 +356,7 @@ END
     cmp out expected
 }
 
-@test "nodes that are added to the job join when the run is told" {
+@test "nodes added to the job join after SIGHUP" {
     prepare
     # Commands wait until one runs on a node that the job did not begin with.
     cat >command <<'END'

@@ -36,7 +36,7 @@ slurm() {
     run ! grep -q scontrol err
 }
 
-@test "what the environment tells srun of other steps is not for those of the run" {
+@test "srun variables for other steps do not affect the run's steps" {
     prepare
     sed -i '2i [ -z "$SRUN_CPUS_PER_TASK$SLURM_EXACT$SLURM_EXCLUSIVE$SLURM_NO_KILL$SLURM_LABELIO$SLURM_DEBUG" ] || exit 9' bin/srun
     export SLURM_JOB_NODELIST=good,well SRUN_CPUS_PER_TASK=2 SLURM_EXACT=1 SLURM_EXCLUSIVE=yes SLURM_NO_KILL=1 SLURM_LABELIO=1 SLURM_DEBUG=2
@@ -45,7 +45,7 @@ slurm() {
     run ! grep -q "left out" err
 }
 
-@test "who forgets --slurm in a job of several nodes is told" {
+@test "a missing --slurm in a job of several nodes causes a note" {
     prepare
     export SLURM_JOB_NUM_NODES=2
     local text="cleave: this Slurm job has 2 nodes, and only this machine works: --slurm lets all of them; -j N says that it is meant so"
@@ -63,7 +63,7 @@ slurm() {
     run ! grep -q "only this machine" err
 }
 
-@test "without srun the answer says so, once" {
+@test "without srun a note is printed, once" {
     prepare
     rm bin/srun
     run slurm

@@ -24,7 +24,7 @@ refuses() {
     [ "$got" -eq "$expected" ]
 }
 
-@test "pieces one behind the other are the input, whatever they are cut by" {
+@test "concatenated pieces are the input, with every splitter" {
     prepare
     seq 2000 >in
     for how in '-n 7' '--size 1k' '--records 123' '--size 100 --records 7' '-n 40 --together .$' \
@@ -61,14 +61,14 @@ refuses() {
     cat in | cut_up --together '^.' -o 'k-{}'
     cat k-* | cmp - in
     [ "$(ls k-* | wc -l)" -eq 29 ]
-    text="-n: expected a file whose length is known, got a stream, or one that is compressed and does not say how much it holds (--size or --records)"
+    text="-n: expected a file of known length, got a stream, or a compressed file without its length (--size or --records)"
     refuses 2 "$text" -n 3 -o 'n-{}' < <(cat in)
     # What needs a frame of its own for each piece is held in memory, so that a piece of any size cannot be.
     head -c 5000000 /dev/urandom | base64 | sed 's/.*/"&"/' | gzip -1 -c >in.gz
     refuses 2 "$text" -i in.gz --split json -n 3 -o 'n-{}'
 }
 
-@test "with --header every piece is a file of its own, of one input or of several" {
+@test "with --header every piece has its own header, for one input or several" {
     prepare
     { echo id; seq 100; } >a
     { echo id; seq 101 200; } >b
@@ -115,7 +115,7 @@ refuses() {
     refuses 2 "torn: the last record, from byte 0 on, is cut short by the end" -i torn --split csv -n 1 -o 'torn-{}'
 }
 
-@test "pieces are compressed if their name says so, and what was made is told as JSON" {
+@test "pieces are compressed if their name ends so, and --json lists them" {
     prepare
     seq 3000 >in
     cut_up -i in -n 3 -o 'z-{}.zst'
@@ -140,7 +140,7 @@ refuses() {
     [ "$(cat err)" = '13893 bytes in 2 pieces' ]
 }
 
-@test "small files of any form are cut by number, of one block or of none" {
+@test "small files of any format are cut by number, with one block or none" {
     prepare
     seq 3000 >in
     : >empty
@@ -187,7 +187,7 @@ refuses() {
     [ ! -e parts ]
 }
 
-@test "several frames of zstd have a table at their end, of the seekable format" {
+@test "several frames of zstd have a table at their end, in the seekable format" {
     prepare
     seq 1300000 >in
     cut_up -i in -n 1 -o 'z-{}.zst'
@@ -206,7 +206,7 @@ refuses() {
     run -1 timeout $LONG "$CLEAVE" run -q -i lie.zst --block 4300000 --hosts h.yaml -- wc -c
 }
 
-@test "compressed inputs are cut as what they hold" {
+@test "compressed inputs are cut by their contents" {
     prepare
     for form in gz bgz zst xz bz2 lz4; do
         rm -f p-*
@@ -264,7 +264,7 @@ refuses() {
     timeout $LONG "$CLEAVE" run -q -i in.tar --split fixed:512 -- cat | cmp - in.tar # needs none
 }
 
-@test "--index does not take the place of an input, and waits for nobody" {
+@test "--index does not overwrite an input, and does not wait for input" {
     cd "$BATS_TEST_TMPDIR"
     seq 1000 | sed 's/$/,x/' >a.csv
     cp a.csv b.csv
@@ -284,7 +284,7 @@ refuses() {
     [[ $output == *"a.csv.cleave-index: "*": make it again by "* ]]
 }
 
-@test "--index of compressed files, and where it would be of no use" {
+@test "--index of compressed files, and formats that need no index" {
     prepare
     seq 50000 >in
     cut_up -i in -n 1 -o 'in-{}.gz'
@@ -294,13 +294,13 @@ refuses() {
     [ "$(sort out | uniq -c | tr -s ' \n' ' ')" = ' 1 1000 7 7000 ' ]
     refuses 2 "cannot write '$PWD/in-001.gz.cleave-index': it exists; use --force to replace it" \
         -i in-001.gz --records 7000 --index
-    refuses 2 "--index: expected records that are found from the start of a file on, as of csv or with --records; of lines they are found anywhere" -i in --index
-    refuses 2 "--index: expected files that can be read from any place on, got a stream" --split csv --index < <(cat in)
+    refuses 2 "--index: expected records that are found from the start of a file, as with csv or --records; records of lines are found anywhere" -i in --index
+    refuses 2 "--index: expected files that can be read at any offset, got a stream" --split csv --index < <(cat in)
     refuses 2 "--index: expected neither --number, --size, --output nor --json: no pieces are written" -i in --index -n 3
     refuses 2 "--output NAME is required, or --index" -i in -n 3
 }
 
-@test "pieces of megabytes are the input, and one that cannot be written is said" {
+@test "pieces of megabytes are the input, and a failed write is reported" {
     prepare
     { echo head; seq 2000000; } >in
     for how in '-n 1' '-n 5' '--size 3M' '-n 4 --header'; do

@@ -20,7 +20,7 @@ table1() {
     } >"$BATS_TEST_TMPDIR/table1.yaml"
 }
 
-@test "plan, text: who serves which stream, in which order, and who does not" {
+@test "plan, text: workers of each stream in order, and workers left out" {
     cleave 0 plan streams --platform $CAMERAS --streams 2 --result-ratio 0.1
     golden plan-streams.txt
     [ -z "$stderr" ]
@@ -106,7 +106,7 @@ throughput upper_bound over_bound optimal selected least_share clusters shares w
     [ "$output" = "$piped" ]
 }
 
-@test "plan: nobody is sent more than its memory holds" {
+@test "plan: no worker is sent more than its memory holds" {
     local small='{port: duplex, workers: [{name: small, speed: 10, bandwidth: 100, memory: 2}]}' verb
     for verb in plan "simulate -T 20"; do
         set -- $verb
@@ -116,7 +116,7 @@ for 2: expected a shorter period" "$1" streams -p - "${@:2}" -t 2 <<<"$small"
     done
 }
 
-@test "plan: what is wrong is said in one line" {
+@test "plan: bad input is reported in one line" {
     refuses "--platform FILE is required" plan streams -M 2
     refuses "nowhere.yaml: cannot open: No such file or directory" plan streams -p nowhere.yaml
     for bad in 0 -1 x 5MB nan inf; do
@@ -167,7 +167,7 @@ per_stream workers " ]
         'BEGIN { exit !(useful > 0.9 && useful < busy && busy <= 1) }'
 }
 
-@test "simulate: steady streams do what was planned" {
+@test "simulate: steady streams follow the plan" {
     sed '/profile:/d' $CAMERAS >"$BATS_TEST_TMPDIR/steady.yaml"
     for port in duplex one multi; do
         sed "s/^port: duplex/port: $port/" "$BATS_TEST_TMPDIR/steady.yaml" \
@@ -228,7 +228,7 @@ per_stream workers " ]
     [[ $stderr == "cleave: --trace: cannot write '/no/such/folder/trace': "* ]]
 }
 
-@test "simulate: what is wrong is said in one line" {
+@test "simulate: bad input is reported in one line" {
     refuses "--horizon TIME is required" simulate streams -p $CAMERAS
     refuses "--horizon: expected a positive time, got 0" simulate streams -p $CAMERAS -T 0
     refuses "--declared-error: expected a number from 0.001 to 1000, got '0'" \
@@ -284,7 +284,7 @@ per_stream workers " ]
         grep -q '"start":0.434703191'
 }
 
-@test "the shortest round for all workers, and margins of their own" {
+@test "the shortest round for all workers, and separate margins" {
     local one
     cleave 0 plan streams -p $CAMERAS --cip --json
     valid_json

@@ -31,7 +31,7 @@ refused() {
     refused "# none"
 }
 
-@test "a machine that cannot do it is told, and nothing is made" {
+@test "an unsuitable machine is reported, and nothing is made" {
     if [ "$(id -u)" -eq 0 ]; then
         # Without a tool it needs, whoever asks.
         mkdir "$BATS_TEST_TMPDIR/bin"

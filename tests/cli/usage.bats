@@ -91,7 +91,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
     done <"$BATS_TEST_TMPDIR/named"
 }
 
-@test "names of other programs are answered with what to type" {
+@test "names of other programs are answered with the command to type" {
     refuses "unknown command 'parallel'; instead: cleave run echo 'a b' ::: 1" parallel echo 'a b' ::: 1
     refuses "unknown command 'xargs'; instead: cleave run -a - wc -l" xargs wc -l
     refuses "unknown command 'man'; instead: cleave help run" man run
@@ -123,7 +123,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
     cleave 2 load plan
 }
 
-@test "commands that are not there yet are unknown" {
+@test "commands of later versions are unknown" {
     for verb in reduce streams; do
         cleave 2 $verb
         [[ $stderr == "cleave: unknown command '$verb';"* ]]
@@ -135,7 +135,7 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
 @test "options of the program itself" {
     cleave 0 --version
     [[ $output =~ ^cleave\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
-    refuses "unknown option '--versio' before the command; known: --help, --version; others stand behind it, as in: cleave run -j 4 ..." --versio
+    refuses "unknown option '--versio' before the command; known: --help, --version; put the options of a command after it: cleave run -j 4 ..." --versio
     cleave 2 --json plan load
 }
 

@@ -1,4 +1,4 @@
-/* gather_check.h -- what tests of a gather share. SPDX-License-Identifier: MIT
+/* gather_check.h -- helpers of the tests of ordered output. SPDX-License-Identifier: MIT
  *
  * To be included after cmocka.h. */
 #ifndef GATHER_CHECK_H
@@ -23,7 +23,7 @@ static inline struct cv_chunk_output *open_store(struct cv_ordered_output *outpu
     return store;
 }
 
-/* Write what may be written, at most so much at a time, to a sink that takes it. */
+/* Write the available output, at most `step` bytes at a time, to a sink that takes it. */
 static inline void write_by(struct cv_ordered_output *outputs, uint64_t max)
 {
     enum cv_ordered_output_state state = CV_GATHER_BUSY;

@@ -1,4 +1,4 @@
-/* liar_check.h -- a run with one real worker, and hosts that are none.
+/* liar_check.h -- a run with one real worker, and hosts that are test threads.
  * SPDX-License-Identifier: MIT
  *
  * To be included after cmocka.h. */
@@ -23,7 +23,7 @@ static inline void put(int fd, const void *bytes, size_t length)
             send(fd, (const char *)bytes + done, length - done, MSG_NOSIGNAL);
 
         if (some <= 0)
-            return; /* it is not wanted any more */
+            return; /* it is no longer wanted */
         done += (size_t)some;
     }
 }
@@ -54,7 +54,7 @@ struct world {
     bool persistent;
 };
 
-/* What a host that is no worker does, until its link is closed. */
+/* Body of a host thread, until its link is closed. */
 typedef void part_player(int fd, const void *part, const struct world *world);
 
 static inline void start_host(struct world *world, int i, part_player *play,
@@ -84,7 +84,7 @@ static inline void start_host(struct world *world, int i, part_player *play,
     };
 }
 
-/* With an input of so many lines, and so many hosts that play a part. */
+/* With an input of `lines` lines, and `nhosts` hosts that play a part. */
 static inline void open_world(struct world *world, int lines, part_player *play,
                               const void *const *parts, int count)
 {
@@ -133,7 +133,7 @@ static inline struct cleave_platform *workers_of(const struct world *world)
     return platform;
 }
 
-/* Commands of the real worker wait until what is to happen has happened. */
+/* Commands of the real worker wait for the expected event. */
 static inline enum cleave_status execute(struct world *world,
                                          struct cleave_execution_result **out,
                                          struct cleave_error *err)

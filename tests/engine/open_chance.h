@@ -80,7 +80,7 @@ static void do_something(const struct cleave_view *view, struct cleave_orders *o
     }
 }
 
-/* Close what is open, and give the rest away. */
+/* Close the open chunks, and give the rest away. */
 static void finish(const struct cleave_view *view, struct cleave_orders *orders)
 {
     for (uint32_t w = 0; w < WORKERS; w++) {

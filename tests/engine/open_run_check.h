@@ -1,5 +1,4 @@
-/* open_run_check.h -- what the tests of chunks that stay open share.
- * SPDX-License-Identifier: MIT
+/* open_run_check.h -- helpers of the tests of open chunks. SPDX-License-Identifier: MIT
  *
  * A policy that gives all orders there are about open chunks, as its dice fall, and a run of
  * it whose trace is replayed. To be included after cmocka.h. */
@@ -93,18 +92,18 @@ static const struct cleave_policy dance_policy = { .name = "dance",
 
 /* --- a policy that follows a script ------------------------------------------------------- */
 
-/* When an event of kind `on` comes, or at once behind the step before: give an order. */
+/* When an event of kind `on` comes, or at once after the previous step: give an order. */
 enum { AT_ONCE = -1 };
 struct script_step {
     int on;
     enum cleave_order_kind order;
     uint32_t worker;
-    double units; /* of a wake: seconds */
+    double units; /* wake-up: seconds */
 };
 
 static const struct script_step *script;
 static size_t script_steps;
-static const char *script_flag; /* a file that is made behind the last step; NULL: none */
+static const char *script_flag; /* a file that is made after the last step; NULL: none */
 
 static void script_decide(void *state, const struct cleave_view *view,
                           const struct cleave_event *event, struct cleave_orders *orders)
@@ -156,7 +155,7 @@ static const struct cleave_policy script_policy = { .name = "script",
 
 /* --- a run -------------------------------------------------------------------------------- */
 
-/* What came of it. */
+/* Result of a run. */
 struct ran {
     enum cleave_status status;
     struct cleave_error err;
@@ -208,7 +207,7 @@ static inline struct ran execute_open(struct cleave_execution execution)
     return ran;
 }
 
-/* Run it, and replay what was recorded. */
+/* Run it, and replay its trace. */
 static inline struct ran run_open(struct cleave_execution execution)
 {
     struct ran ran = execute_open(execution);
@@ -314,7 +313,7 @@ static inline struct ran run_script(struct cleave_execution execution,
         "sh", "-c", text, NULL \
     }
 
-/* In a directory of their own. */
+/* In a separate directory. */
 static inline int run_all(int (*tests)(void))
 {
     int failed;

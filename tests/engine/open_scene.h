@@ -9,7 +9,7 @@
 #include "engine/driver.h"
 #include "sim/load/native.h"
 
-/* What the policy of a test does at an event. */
+/* Reaction of a test policy to an event. */
 typedef void decision(const struct cleave_view *view, const struct cleave_event *event,
                       struct cleave_orders *orders);
 
@@ -103,7 +103,7 @@ static inline enum cleave_status play(const struct scene *scene,
     return status;
 }
 
-/* What happened, one event after the other, as short text. */
+/* The events in order, as short text. */
 static inline void tell(const struct cleave_trace *trace, char *out, size_t size)
 {
     static const char *const names[] = {

@@ -83,7 +83,7 @@ static void give_back(void)
 
 struct trial {
     const struct cleave_policy *policy;
-    const char *where; /* what the platform is like */
+    const char *where; /* kind of platform */
     struct cleave_trace *native, *grid;
 };
 
@@ -116,7 +116,7 @@ static size_t pick(const struct cleave_trace *trace, bool orders,
     return count;
 }
 
-/* Events by what they are about; of the same thing, in the order of time. */
+/* Order of events by their subject; equal subjects by time. */
 static int by_matter(const void *left, const void *right)
 {
     const struct cleave_event *a = &((const struct cleave_entry *)left)->as.event;
@@ -133,8 +133,8 @@ static int by_matter(const void *left, const void *right)
     return (a->time_s > b->time_s) - (a->time_s < b->time_s);
 }
 
-/* The event behind entry *at, which is moved to it; *orders counts those before it, and NULL is
- * when there are more than `most`. */
+/* The event after entry *at, which is moved to it; *orders counts the orders before it,
+ * and NULL is when there are more than `most`. */
 static const struct cleave_event *next_event(const struct cleave_trace *trace, size_t *at,
                                              size_t *orders, size_t max)
 {
@@ -150,10 +150,10 @@ static const struct cleave_event *next_event(const struct cleave_trace *trace, s
     return NULL;
 }
 
-/* Plans that let all workers end together, as most do, leave it to the last digit of a sum
- * who is first; if results come back then, much follows from that, at once or later. Both
- * engines are right: at the same time they heard of two events in another order, before the
- * order of that number. */
+/* In plans that let all workers end together, as most do, the first to end depends on the
+ * last digit of a sum; if results come back in that order, much follows from it, at once
+ * or later. Both engines are right: they delivered two simultaneous events in another
+ * order, before the order of that number. */
 static bool tie_by_rounding(const struct trial *trial, size_t order)
 {
     size_t at_a = 0, at_b = 0, orders_a = 0, orders_b = 0;
@@ -169,8 +169,8 @@ static bool tie_by_rounding(const struct trial *trial, size_t order)
     }
 }
 
-/* learn recalls units so that two workers end together, and then asks which of them ends
- * last: a tie of its own. */
+/* learn recalls units so that two workers end together, and then asks for the last of
+ * them: an additional tie. */
 static bool has_ties_of_its_own(const struct cleave_policy *policy)
 {
     return policy == &cleave_policy_learn;
@@ -271,8 +271,8 @@ static enum verdict compare(const struct trial *trial, double makespan_s)
 
 /* --- following ---------------------------------------------------------------------------- */
 
-/* Where a policy has ties of its own, the orders that SimGrid saw are given to the native engine:
- * a policy that answers every event as it was answered there. */
+/* If a policy has such ties, the native engine gets the orders from SimGrid: a policy
+ * repeats the recorded answer to every event. */
 static const struct cleave_trace *followed;
 
 static bool same_matter(const struct cleave_event *a, const struct cleave_event *b)
@@ -347,7 +347,7 @@ static void follow(const struct trial *trial, const struct cv_planned *planned,
     free(answered);
 }
 
-/* Run what is planned on both and compare. False when they part at a tie. */
+/* Run the plan on both and compare. False when they part at a tie. */
 static bool run_both(const struct cleave_policy *policy, const char *where,
                      const struct cv_planned *planned, const struct cv_engine *native,
                      const struct cv_reduce_costs *costs, const struct cv_run *run)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * A policy gives orders at random; both engines must tell of the same events, one by one, at
- * the same times up to 1e-9 of them. Speeds and links are such that little happens at the
- * very same time. Skipped where cleave-simgrid is missing. */
+ * the same times up to 1e-9 of them. Speeds and links are such that few events are
+ * simultaneous. Skipped where cleave-simgrid is missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void compare(const struct cleave_trace *native, const struct cleave_trace
     assert_int_equal(count, cleave_trace_count(grid));
 }
 
-/* What happens besides: for every other script, one thing after the other, and all of them. */
+/* Conditions: for every other script, one after the other, and all of them. */
 static struct cleave_conditions conditions_of(uint64_t seed)
 {
     static const struct cleave_hang hangs[] = { { 0, 7.03 }, { 2, 20.01 } };
@@ -133,7 +133,7 @@ int main(void)
     const char *folder = getenv("CLEAVE_BUILD_DIR");
     struct cleave_error err;
 
-    if (folder != NULL) /* test programs are not beside the command */
+    if (folder != NULL) /* test programs are not next to the command */
         setenv("CLEAVE_LIBEXEC", folder, 0);
     if (cleave_simgrid_find(NULL, 0, &err) != CLEAVE_OK) {
         fprintf(stderr, "skipped: %s\n", err.text);

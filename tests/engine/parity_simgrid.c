@@ -6,8 +6,9 @@
  * must see the same orders, and every transfer and computation must begin and end at the
  * same time, up to 1e-9 of it.
  *
- * Costs of equal platforms are small sums of powers of two: there, much happens at the very
- * same time, and both engines must agree on that. Skipped where cleave-simgrid is missing. */
+ * Costs of equal platforms are small sums of powers of two: there, many events are
+ * simultaneous, and both engines must agree on their order. Skipped where cleave-simgrid
+ * is missing. */
 #include "parity_check.h"
 
 #include <cleave/reduce.h>
@@ -128,7 +129,7 @@ static bool one_policy(const struct cleave_policy *policy, const struct scene *s
     struct cv_planned planned;
     bool decided;
 
-    /* Who tries all others takes long, and is one of them in the end. */
+    /* A policy that tries all others takes long, and picks one of them in the end. */
     if ((policy->needs & CLEAVE_NEEDS_FORECAST) != 0 && scene->workers > 5)
         return false;
     if (scene->noise)
@@ -193,7 +194,7 @@ static void multi_port(void **state)
     loads_on(CLEAVE_PORT_MULTI);
 }
 
-/* A world whose clock has run far is replaced, and nobody notices. */
+/* A world whose clock has run far is replaced, without effect on results. */
 static void many_runs(void **state)
 {
     const struct scene scene = { 3, false, true, false, true, 30, 0, false };
@@ -263,7 +264,7 @@ static void streams(void **state)
 /* --- taking units back ------------------------------------------------------------------ */
 
 /* Sends two chunks to each of two workers and takes parts of them back: before their first
- * unit, in the middle, more than there is; what comes back goes to the other worker. */
+ * unit, in the middle, more than there is; returned units go to the other worker. */
 static void fickle_decide(void *state, const struct cleave_view *view,
                           const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -341,7 +342,7 @@ static struct cleave_costs *make_costs(const struct instance *instance)
     return costs;
 }
 
-/* All policies that do or do not hear of arrivals: they need worlds of their own. */
+/* Policies with or without arrival events: they need separate worlds. */
 static void reduce_all(const struct cv_reduce_costs *costs, bool plain, const char *where)
 {
     const struct cv_simgrid_source source = { .costs = costs, .plain = plain };
@@ -417,7 +418,7 @@ int main(void)
     const char *folder = getenv("CLEAVE_BUILD_DIR");
     struct cleave_error err;
 
-    if (folder != NULL) /* test programs are not beside the command */
+    if (folder != NULL) /* test programs are not next to the command */
         setenv("CLEAVE_LIBEXEC", folder, 0);
     if (cleave_simgrid_find(NULL, 0, &err) != CLEAVE_OK) {
         fprintf(stderr, "skipped: %s\n", err.text);

@@ -1,4 +1,4 @@
-/* plumbing_check.h -- what tests of processes, feeds and outputs share.
+/* plumbing_check.h -- helpers of the tests of processes, feeds and outputs.
  * SPDX-License-Identifier: MIT
  *
  * To be included after cmocka.h. */
@@ -47,7 +47,7 @@ static inline size_t open_descriptors(void)
     return count;
 }
 
-/* Bytes that tell where they come from. */
+/* Bytes that show their source. */
 static inline char *make_text(uint64_t seed, size_t length)
 {
     char *text = malloc(length + 1);

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 
 /* From now on call `number` fails with `error`, for this process and all it starts, as under
- * an older system or in a sandbox. False: that cannot be had here. */
+ * an older system or in a sandbox. False: this kernel has no seccomp filter. */
 static bool refuse_call(long number, int error)
 {
     struct sock_filter code[] = {

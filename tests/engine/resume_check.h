@@ -1,4 +1,4 @@
-/* resume_check.h -- a run with a journal, and what it makes of the journal afterwards.
+/* resume_check.h -- a run with a journal, and a changed journal afterwards.
  * SPDX-License-Identifier: MIT
  *
  * To be included after cmocka.h. */
@@ -17,11 +17,11 @@ static char input[80], database[80]; /* paths in it */
 
 enum { LINES = 400, BLOCK = 700, ROOM = 4 << 20 };
 
-/* What came out of the last run. */
+/* Result of the last run. */
 static struct {
     char bytes[ROOM];
     size_t n;
-    char note[1024]; /* the last one */
+    char note[1024]; /* the last note */
     size_t notes;
     uint64_t chunks, resumed;
 } got;

@@ -1,4 +1,4 @@
-/* run_check.h -- what the tests of real runs share. SPDX-License-Identifier: MIT
+/* run_check.h -- helpers of the tests of real runs. SPDX-License-Identifier: MIT
  *
  * To be included after cmocka.h. */
 #ifndef RUN_CHECK_H
@@ -42,7 +42,7 @@ static inline void write_lines(const char *path, int count)
     fclose(file);
 }
 
-/* w0 to w3, all equal, with links of their own. */
+/* w0 to w3, all equal, with separate links. */
 static inline struct cleave_platform *four_workers(void)
 {
     static const char text[] =

@@ -23,9 +23,9 @@ struct cv_poller {
 
 static struct {
     double now_s;
-    struct cv_poller *poller; /* the one there is */
+    struct cv_poller *poller; /* the only poller */
     uint64_t waits;
-    uint32_t number;  /* of the script                                                 */
+    uint32_t number;  /* position in the script */
     const char *said; /* notes of the run: borrowed                                    */
     /* SIGHUP comes at these times. */
     double hangups_s[WORLD_HANGUPS];
@@ -112,7 +112,7 @@ void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
         }
 }
 
-/* Those of one instant are called in the order they were set. */
+/* Timers of one instant are called in the order they were set. */
 void cv_poller_set(struct cv_poller *poller, struct cv_timer *timer, double due_s,
                    void (*call)(void *context), void *context)
 {

@@ -9,24 +9,25 @@
 
 enum { WORLD_HOSTS = 4, WORLD_SEATS = 4 };
 
-/* What goes wrong with it; chances are of a frame that it says, or of a connection. */
+/* Faults of a machine; chances are per frame that it sends, or per connection. */
 struct script {
     double speed_Bps, latency_s, link_Bps, link_s;
-    double lives_s;   /* of a connection, on average; 0: for ever                    */
+    double lives_s;   /* mean life of a connection; 0: for ever */
     double silent;    /* chance that it ends by falling silent                       */
     uint32_t lives;   /* connections that may be made; 0: any number                 */
-    uint32_t deaths;  /* after so many it lives for ever; 0: never                    */
-    bool says_why;    /* it dies by its own word                                      */
+    uint32_t deaths;  /* deaths after which it lives for ever; 0: never */
+    bool says_why;    /* it announces its death */
     double early;     /* chance that a connection is cut before it is ready          */
-    uint32_t earlies; /* so many of the first ones are                                */
+    uint32_t earlies; /* its first frames that come early */
     size_t memory;    /* a command with more bytes is killed; 0: none is                */
-    uint32_t fails;   /* so many of its first commands fail                             */
-    bool mute;        /* of pieces it only says what of them has come                   */
+    uint32_t fails;   /* its first commands that fail */
+    bool mute;        /* for pieces it only reports received bytes */
     double
-        noticed_s;   /* so long after it was connected it is told to end; 0: never      */
+        noticed_s;   /* seconds after the connection at which it gets SIGTERM; 0: never */
     bool all_end;    /* ... and so are its commands                                    */
-    double speaks_s; /* lines of its commands are sent so often, if asked for          */
-    double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
+    double speaks_s; /* seconds between lines of its commands, if requested */
+    double twice, late, untrue, dropped; /* chances of frames: sent twice, after the next
+                                          * ... */
 };
 
 struct task {
@@ -35,13 +36,13 @@ struct task {
     unsigned char *bytes; /* owned                                                     */
     size_t length, room;
     bool complete, running, ended, killed;
-    bool open;      /* its command does not wait for all of it                          */
+    bool open;      /* its command does not wait for all of it */
     bool begun;     /* ... and has read something                                       */
-    double end_s;   /* when it is done with all that has come                           */
+    double end_s;   /* end of the work on received bytes */
     uint64_t fed;   /* ... and was said to have been given so much */
-    double began_s; /* it was started                                                  */
+    double began_s; /* start of the command */
     size_t lined;   /* bytes of its output that were sent as lines                     */
-    bool shown;     /* its output was asked for as it comes                            */
+    bool shown;     /* its output was requested while it runs */
     uint64_t output_sum;
     struct task *next;
 };
@@ -69,7 +70,7 @@ struct machine {
     uint32_t given_back;   /* pieces                                                   */
     size_t failed_given;   /* bytes that the last command was given that failed        */
     uint32_t heard[256];   /* frames of each kind                                      */
-    uint64_t data;         /* bytes of pieces that have come                           */
+    uint64_t data; /* bytes of pieces that have arrived                           */
     struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS], notice;
     double free_s[2]; /* when the link is, to and from it                              */
     struct task *tasks; /* owned, the oldest first                                     */
@@ -126,7 +127,7 @@ static void disconnect(struct machine *machine)
     }
 }
 
-/* The master finds out that it is gone. */
+/* The master notices the broken link. */
 static void break_link(void *context)
 {
     struct machine *machine = context;
@@ -136,7 +137,7 @@ static void break_link(void *context)
 
     disconnect(machine);
     if (silent)
-        cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
+        cv_fail(&err, CLEAVE_ELOST, "it sent nothing for %g s", link->silence_s);
     else if (machine->script.says_why)
         cv_fail(&err, CLEAVE_EREFUSED, "no room is left there");
     else
@@ -145,7 +146,7 @@ static void break_link(void *context)
     link->broke(link->context, &err);
 }
 
-/* It dies: that is heard at once, or when it has been silent for long enough. */
+/* The machine dies: noticed at once, or after the silence limit. */
 static void die(void *context)
 {
     struct machine *machine = context;
@@ -228,7 +229,7 @@ static void post(struct machine *machine, bool to_master,
                   deliver, mail);
 }
 
-/* Of a frame that workers send about pieces. */
+/* Type of a frame that workers send about pieces. */
 static uint8_t any_type(struct cv_random *random)
 {
     static const uint8_t types[] = { CV_FRAME_GOT,      CV_FRAME_COMPUTED,
@@ -240,7 +241,7 @@ static uint8_t any_type(struct cv_random *random)
     return types[cv_random_bits(random) % sizeof types];
 }
 
-/* What the worker says, as it gets there. */
+/* Frame from the worker, delivered with its faults. */
 static void say(struct machine *machine, struct cv_frame_head head, const void *payload,
                 size_t length)
 {

@@ -1,9 +1,9 @@
-/* scripted_trial.h -- a run in a world of scripts, and what must hold of it.
+/* scripted_trial.h -- a run in a scripted world, and conditions on it.
  * SPDX-License-Identifier: MIT
  *
- * Driver, policies, master and hosts are the real ones (scripted_world.h). Whatever happens,
- * a run ends, every byte is done, failed or left, and what is put out is that of what was
- * done. To be included once, after cmocka.h. */
+ * Driver, policies, master and hosts are the real ones (scripted_world.h). For every
+ * script, a run ends, every byte is done, failed or left, and the output is exactly the
+ * output of done bytes. To be included once, after cmocka.h. */
 #ifndef SCRIPTED_TRIAL_H
 #define SCRIPTED_TRIAL_H
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 static char input[] = "/tmp/cleave-scripted-XXXXXX";
 
-/* A run, and what came of it. */
+/* A run and its result. */
 struct trial {
     uint32_t number;
     uint32_t nhosts, slots[WORLD_HOSTS];
@@ -31,13 +31,12 @@ struct trial {
     struct cleave_failure_options failures;
     bool
         persistent; /* the first host never fails: so all must be done                    */
-    bool honest; /* nobody says what is untrue                                         */
-    bool lines;  /* lines of the chunk in front are written as they come               */
-    bool
-        early; /* the same, by default: what was written is how it begins if it is done again */
-    bool asks; /* on SIGHUP the hosts are asked for again: those of these bits        */
+    bool honest;    /* no machine sends untrue frames */
+    bool lines; /* lines of the chunk in front are written as they come               */
+    bool early; /* default of lines: a repeated chunk begins with the written lines */
+    bool asks;  /* on SIGHUP the hosts are read again: the hosts of these bits */
     uint32_t members[WORLD_HANGUPS], request;
-    double notice_s; /* of those that leave                                            */
+    double notice_s; /* notice of leaving hosts */
     struct cleave_host hosts[WORLD_HOSTS], again[WORLD_HOSTS];
     char *bytes;
     size_t length;
@@ -97,7 +96,7 @@ static void make_input(struct trial *trial, size_t lines, size_t poison)
         fail_msg(__VA_ARGS__);                                                         \
     } while (0)
 
-/* What is put out is what was done, up to the first byte that is left. */
+/* The output is the output of done bytes, up to the first left byte. */
 static void check_output(const struct trial *trial,
                          const struct cleave_execution_result *result, int sink)
 {
@@ -128,8 +127,8 @@ static void check_output(const struct trial *trial,
     free(pending);
 }
 
-/* Of a chunk that failed, some of its first lines may be there, whole; and when the run has ended
- * early, of the one in front. All else is as ever. */
+/* A failed chunk may have some of its first lines, complete; so may the first chunk, if
+ * the run has ended early. All other output is unchanged. */
 static void check_lines(const struct trial *trial, enum cleave_status status,
                         const struct cleave_execution_result *result,
                         const struct cleave_error *err, int sink)
@@ -162,7 +161,7 @@ static void check_lines(const struct trial *trial, enum cleave_status status,
             complain(trial,
                      "byte %zu of the input is not in its place: '%.40s', not '%.40s'",
                      from, length > at ? out + at : "", in + from);
-        /* A range may be several chunks; no two lines are alike. */
+        /* A range may be several chunks; all lines differ. */
         while (from < end) {
             const char *stop = memchr(in + from, '\n', end - from);
             const size_t line = (size_t)(stop + 1 - in) - from;
@@ -183,14 +182,14 @@ static void check(const struct trial *trial, enum cleave_status status,
 {
     if (status != CLEAVE_OK && status != CLEAVE_ELOST && status != CLEAVE_EENGINE)
         complain(trial, "%s", err->text);
-    if (result == NULL) { /* nobody was there in time */
+    if (result == NULL) { /* no host was connected in time */
         if (trial->persistent)
             complain(trial, "%s", err->text);
         return;
     }
     if (trial->persistent && status != CLEAVE_OK)
         complain(trial, "a host was there all the time, but %s", err->text);
-    /* What three hosts lose by chance cannot be told from poison. */
+    /* Losses on three hosts by chance look like a poison chunk. */
     if (trial->persistent && trial->honest && world_poison == NULL && trial->nhosts < 4 &&
         result->failed > 0)
         complain(trial, "%llu chunks failed", (unsigned long long)result->failed);
@@ -209,7 +208,7 @@ static void check_replay(const struct trial *trial, const struct cleave_trace *t
     struct cleave_replayed replayed;
     struct cleave_error err;
 
-    /* Policies of a test note what they are told. */
+    /* Policies of a test record their events. */
     if (cleave_trace_count(trace) == 0 || trial->own != NULL)
         return;
     assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD,
@@ -260,7 +259,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
 
     assert_true(sink >= 0);
     assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
-    /* Who never says that a chunk has ended is found out by its time. */
+    /* A machine that never reports the end of a chunk is detected by its time. */
     failures.timeout_s = trial->honest ? 0 : 100;
     world.said = trial->said;
     cv_text_add(&yaml, "port: %s\nworkers:\n", cleave_port_name(trial->port));
@@ -321,7 +320,8 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     close(sink);
 }
 
-/* Hosts that never fail, of one slot each; the script of the last one is the caller's. */
+/* Hosts that never fail, with one slot each; the caller sets the script of the last
+ * one. */
 static struct trial calm(uint32_t number, uint32_t nhosts, enum cleave_port port,
                          const char *policy, size_t poison)
 {

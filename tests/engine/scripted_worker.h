@@ -1,4 +1,4 @@
-/* scripted_worker.h -- the worker behind a link of a scripted world.
+/* scripted_worker.h -- the worker at the other end of a scripted link.
  * SPDX-License-Identifier: MIT */
 #ifndef SCRIPTED_WORKER_H
 #define SCRIPTED_WORKER_H
@@ -15,7 +15,7 @@ static int end_status(const struct task *task, uint64_t flags)
     return flags == 0 ? 0 : -1;
 }
 
-/* The next bytes of its output, which are those of its input. */
+/* The next bytes of its output, which equal its input. */
 static void say_output(struct machine *machine, struct task *task,
                        struct cv_frame_head head, size_t length)
 {
@@ -89,7 +89,7 @@ static bool holds(const struct task *task, const char *word)
 
 static void work_ends(void *context);
 
-/* Lines of what its command has come to by now. */
+/* Lines of the output that its command has computed. */
 static void speak(void *context)
 {
     const struct seat_of *seat = context;
@@ -168,7 +168,7 @@ static void work_ends(void *context)
     work_next(seat->machine, seat->seat);
 }
 
-/* The command of an open piece reads what has come. */
+/* The command of an open piece reads the received bytes. */
 static void read_on(struct machine *machine, struct task *task, size_t length)
 {
     const double from_s = fmax(world.now_s, task->began_s + machine->script.latency_s);
@@ -181,7 +181,7 @@ static void read_on(struct machine *machine, struct task *task, size_t length)
                   &seats[machine - machines][task->seat]);
 }
 
-/* Pieces that are there and were not begun. */
+/* Pieces that arrived and were not begun. */
 static void give_back(struct machine *machine)
 {
     struct task **at = &machine->tasks;
@@ -341,7 +341,7 @@ static void look(struct machine *machine, struct task *task)
     cv_pack_done(&packer);
 }
 
-/* What has not been come to can be cut off. */
+/* Unread bytes can be cut off. */
 static void cut(struct machine *machine, struct task *task,
                 const struct cv_frame_head *head)
 {

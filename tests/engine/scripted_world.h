@@ -1,15 +1,16 @@
-/* scripted_world.h -- other machines that do what a script says, on a clock of their own.
+/* scripted_world.h -- other machines that follow a script, on a simulated clock.
  * SPDX-License-Identifier: MIT
  *
- * Stands in for the poller, for processes and for links: a program that includes this has
- * the real driver, policies, master and hosts, but time passes at once, no process is
- * started, and behind every link is a worker of scripted_worker.h. What it says can be cut
- * off, held back for ever, said twice, in another order, or be untrue.
+ * Replaces the poller, processes and links: a program that includes this has the real
+ * driver, policies, master and hosts, but time passes at once, no process is started, and
+ * each link ends at a worker of scripted_worker.h. Its frames can be cut off, held back
+ * for ever, sent twice, reordered, or untrue.
  *
- * All functions of run/common/poller.c (scripted_clock.h), run/common/process.c and run/wire/connect_stderr.c (scripted_process.h)
- * and run/wire/link*.c (here) that others call are defined again, so that those files stay in
- * the archive: one that is added there, the linker wants here ("multiple definition"). To be
- * included once, after cmocka.h. */
+ * All functions of run/common/poller.c (scripted_clock.h), run/common/process.c and
+ * run/wire/connect_stderr.c (scripted_process.h) and run/wire/link*.c (here) with callers
+ * elsewhere are defined again, so that those files stay in the archive: the linker
+ * reports a new function here ("multiple definition"). To be included once, after
+ * cmocka.h. */
 #ifndef SCRIPTED_WORLD_H
 #define SCRIPTED_WORLD_H
 #include "scripted_clock.h"

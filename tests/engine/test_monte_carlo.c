@@ -79,7 +79,7 @@ static void without_noise_every_run_is_the_plan(void **state)
 
 /* One worker, one chunk: the makespan is one transfer plus one computation, each times a
  * factor of mean 1 and CV 0.5. */
-static void moments_are_those_of_the_noise(void **state)
+static void moments_agree_with_the_noise(void **state)
 {
     static const struct cleave_worker worker = { 1, 2, 10, 1, 10, 1 };
     static const struct cleave_setting all_at_once[] = { { "chunk", "10" } };
@@ -134,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(without_noise_every_run_is_the_plan),
-        cmocka_unit_test(moments_are_those_of_the_noise),
+        cmocka_unit_test(moments_agree_with_the_noise),
         cmocka_unit_test(bad_trials_are_refused),
     };
 

@@ -9,7 +9,7 @@
 #include "sim/load/native.h"
 #include "trace_check.h"
 
-/* A policy that does at START what a list says. */
+/* A policy that gives listed orders at START. */
 static const struct cleave_order *script;
 static size_t script_length;
 
@@ -290,8 +290,8 @@ static void late_tails_are_recalled(void **state)
         double got, first_end_s, end_s;
     } cases[] = {
         { 5, 4, 4, 9, 9 },     /* a would end at 13; 4 of the 8 to come go to b   */
-        { 5, 100, 8, 5, 13 },  /* all that is to come                             */
-        { 1, 100, 10, 3, 11 }, /* in the latency, which passes all the same      */
+        { 5, 100, 8, 5, 13 },  /* all pending units */
+        { 1, 100, 10, 3, 11 }, /* in the latency, which passes anyway */
         { 20, 4, 0, 13, 13 },  /* too late                                       */
     };
     struct cleave_policy recalling = scripted;
@@ -331,7 +331,7 @@ static void late_tails_are_recalled(void **state)
     }
 }
 
-/* The driver names what a policy did wrong. */
+/* The driver names the mistake of a policy. */
 static void bad_orders_are_refused(void **state)
 {
     static const struct {

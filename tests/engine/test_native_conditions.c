@@ -1,4 +1,4 @@
-/* test_native_conditions.c -- what happens in runs and is not declared, on the native engine.
+/* test_native_conditions.c -- undeclared conditions of runs, on the native engine.
  * SPDX-License-Identifier: MIT
  *
  * Scripted policies; times are worked out by hand. Two workers of speed 10 start up in 1 s,
@@ -43,7 +43,7 @@ static void answers_take_time(void **unused)
         "2.75 done 0:15, 4 done 1:5");
 }
 
-/* The second part is ordered before it is told that the first was read: that report comes
+/* The second part is ordered before the report that the first was read: that report comes
  * too late to matter. */
 static void extend_early(const struct cleave_view *view, const struct cleave_event *event,
                          struct cleave_orders *orders)
@@ -69,7 +69,7 @@ static void an_outdated_report_is_not_told(void **unused)
            "3.75 drained 0:20, 4.25 done 0:20");
 }
 
-/* Both have 20; what is lost goes to the second. */
+/* Both have 20; lost units go to the second. */
 static void halves(const struct cleave_view *view, const struct cleave_event *event,
                    struct cleave_orders *orders)
 {
@@ -82,7 +82,7 @@ static void halves(const struct cleave_view *view, const struct cleave_event *ev
     }
 }
 
-/* A policy that does not hear of losses is told of what the other one does in its place. */
+/* For a policy without loss events the other worker's events take its place. */
 static void somebody_stands_in_for_a_worker_that_hangs(void **unused)
 {
     static const struct cleave_hang hang = { 0, 2 };
@@ -107,7 +107,7 @@ static void what_a_worker_that_hangs_has_is_lost(void **unused)
                                              .timeout_s = 3 };
 
     (void)unused;
-    /* What is sent to it later is lost at once. */
+    /* Units sent to it later are lost at once. */
     expect(
         &(struct scene){ .reads = "stream",
                          .load = 40,
@@ -116,7 +116,7 @@ static void what_a_worker_that_hangs_has_is_lost(void **unused)
                          .decide = halves },
         "0 sent 0:20, 0 sent 1:20, 3 done 1:20, 5 lost 0:20, 5 lost 0:20, 5 sent 1:20, "
         "8 done 1:20");
-    /* One that has ended before loses nothing. */
+    /* A worker that has ended before loses nothing. */
     expect(&(struct scene){ .reads = "stream",
                             .load = 40,
                             .conditions = { .hangs = &(struct cleave_hang){ 0, 3.5 },
@@ -165,7 +165,7 @@ static void the_first_of_two_copies_counts(void **unused)
                             .copies = true,
                             .decide = copy_when_idle },
            "0 sent 0:20, 1 sent 1:20, 6 done 1:20, 10 done 0:20, 10 dropped 1:0");
-    /* The one with a copy is dropped when it is lost, not its chunk. */
+    /* A lost worker with a copy: its chunk continues in the copy. */
     expect(&(struct scene){ .reads = "stream",
                             .load = 40,
                             .copies = true,
@@ -181,7 +181,7 @@ static void the_first_of_two_copies_counts(void **unused)
            "0 sent 0:20, 0 sent 1:20, 3 done 0:20, 3 done 1:20, 3 dropped 1:0");
 }
 
-/* What was not read of an open chunk is recalled before it is copied. */
+/* Unread units of an open chunk are recalled before it is copied. */
 static void copy_open(const struct cleave_view *view, const struct cleave_event *event,
                       struct cleave_orders *orders)
 {

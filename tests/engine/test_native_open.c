@@ -69,8 +69,8 @@ static void a_command_starts_before_it_is_known_what_it_reads(void **unused)
            "3 done 0:20, 4 done 1:30");
 }
 
-/* Both have half; the first is slow to start, so that what it was not given goes to the
- * other, which waits; one chunk cannot be two ranges. */
+/* Both have half; the first is slow to start, so that its ungiven units go to the other,
+ * which waits; one chunk cannot be two ranges. */
 static void steal(const struct cleave_view *view, const struct cleave_event *event,
                   struct cleave_orders *orders)
 {
@@ -108,7 +108,7 @@ a_tail_that_is_recalled_is_free_and_what_follows_is_what_is_given(void **unused)
            "6.5 done 0:55, 6.5 sent 0:25, 10 done 0:25");
 }
 
-/* All that can be done to a command that has not started yet. */
+/* All orders that apply to a command before its start. */
 static void before_it_starts(const struct cleave_view *view,
                              const struct cleave_event *event,
                              struct cleave_orders *orders)
@@ -121,7 +121,7 @@ static void before_it_starts(const struct cleave_view *view,
     }
     if (event->kind == CLEAVE_SENT && event->worker == 0 && event->chunk == 0) {
         cleave_order_recall(orders, 0, 99); /* all of it: it is undecided again */
-        cleave_order_recall(orders, 1, 99); /* it has gone */
+        cleave_order_recall(orders, 1, 99); /* it was removed */
         cleave_order_look(orders, 0);
         cleave_order_wake(orders, 0, 0.5);
     }
@@ -161,7 +161,7 @@ static void extend_early(const struct cleave_view *view, const struct cleave_eve
         cleave_order_wake(orders, 0, 4);
     }
     if (event->kind == CLEAVE_WAKE) {
-        cleave_order_recall(orders, 0, 9); /* it is on its way */
+        cleave_order_recall(orders, 0, 9); /* it is in flight */
         cleave_order_look(orders, 0);
     }
     if (event->kind == CLEAVE_DRAINED)
@@ -186,7 +186,7 @@ static void take_what_comes(const struct cleave_view *view,
     (void)view;
     if (event->kind == CLEAVE_START) {
         assert_true(isinf(view->units_left));
-        cleave_order_open(orders, 0, 30); /* 20 are there */
+        cleave_order_open(orders, 0, 30); /* 20 have arrived */
         cleave_order_open(orders, 1, 10); /* nothing */
     }
     if (event->kind == CLEAVE_DRAINED)
@@ -238,7 +238,7 @@ static const char SLOWER[] =
     "  - { name: w, speed: 10, compute_latency: 1, bandwidth: 1e300, latency: 0,\n"
     "      profile: [[2, 0.5], [6, 2]] }\n";
 
-/* Reading 50 from 1 s on: 10 by 2 s, 20 by 6 s, 20 more at 20 a second. */
+/* Reading 50 units after 1 s: 10 by 2 s, 20 by 6 s, 20 more at 20 a second. */
 static void speeds_change_while_it_reads(void **unused)
 {
     (void)unused;
@@ -266,7 +266,7 @@ static void results_come_back_of_what_was_open(void **unused)
                             .decide = extend_early },
            "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 progress 0:10, "
            "6 extended 0:20, 8 drained 0:40, 8 done 0:40, 11 returned 0:40");
-    /* Of one that was killed, too. */
+    /* Also for a killed command. */
     expect(
         &(struct scene){ .reads = "slurp",
                          .load = 30,
@@ -353,8 +353,8 @@ static void orders_about_what_is_not_open_are_refused(void **unused)
             "policy 'scripted' asked to extend a chunk of worker 0: it has "
             "none that is open");
     refused(due, 3,
-            "policy 'scripted' asked to extend a chunk of worker 0: nobody has "
-            "said yet what came of the last time");
+            "policy 'scripted' asked to extend a chunk of worker 0: its "
+            "last extension has no result yet");
     refused(forgotten, 1,
             "policy 'scripted' stopped and left the chunk of worker 1 open");
     refused(left, 1, "policy 'scripted' stopped with 45 of 50 units left");

@@ -1,10 +1,10 @@
 /* test_open_random.c -- random orders about open chunks, against a second model.
  * SPDX-License-Identifier: MIT
  *
- * A policy opens, extends, recalls, closes and looks at random moments. What the native
- * engine made of it is then gone through entry by entry, with books of its own: who has
- * which range, how far every command has read, and so what each order had to come to and
- * when each event was due. Nothing may come early, late, twice or not at all. */
+ * A policy opens, extends, recalls, closes and looks at random moments. The trace of the
+ * native engine is checked entry by entry, with separate books: the range of each worker,
+ * the units read by each command, and so the result of each order and the time of each
+ * event. Nothing may come early, late, twice or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,14 +26,14 @@ static const double SPEED[WORKERS] = { 10, 40, 13 }, START[WORKERS] = { 1, 0.2, 
 struct book {
     bool there, opened, closed, started, drained;
     uint64_t chunk;
-    double begin, end; /* its range; equal: none yet                          */
-    double here, read; /* units of it that have come, and that were read      */
+    double begin, end; /* its range; equal: none */
+    double here, read; /* units of it that have arrived, and that were read      */
     double at_s;       /* `read` is of then                                   */
     double spawn_s, ready_s, first_s, closed_s,
-        reached_s; /* reached: all that has come */
+        reached_s; /* reached: all arrived units */
 };
 
-/* What orders have to come to that were not answered yet. */
+/* Expected results of unanswered orders. */
 struct answers {
     double units[16];
     unsigned first, last;
@@ -60,14 +60,15 @@ static struct model {
         double begin, end;
         bool there;
     } ranges[MOST_CHUNKS];    /* by chunk */
-    double sent[MOST_CHUNKS]; /* what orders have to come to, by chunk */
+    double sent[MOST_CHUNKS]; /* expected results of orders, by chunk */
     double extended[WORKERS]; /* ... by worker */
-    struct answers recalled[WORKERS], seen[WORKERS]; /* the same, in order */
+    struct answers recalled[WORKERS], seen[WORKERS]; /* expected results in order */
     uint64_t chunks;
     double done;
 } model;
 
-/* Where the lowest free unit at or behind `from` is, and how many follow. */
+/* Position of the lowest free unit at or after `from`, and the number of units that
+ * follow. */
 static double free_from(double from, double *out_length)
 {
     bool moved = true;
@@ -96,7 +97,7 @@ static double unit_s(uint32_t w)
     return (pipe > 0 ? 1 / pipe : 0) + model.phi / SPEED[w];
 }
 
-/* Let everybody read until then. */
+/* Let all workers read until that time. */
 static void pass(double now_s)
 {
     for (uint32_t w = 0; w < WORKERS; w++) {
@@ -117,7 +118,7 @@ static void pass(double now_s)
     }
 }
 
-/* Nobody has something to tell that was not told. */
+/* No worker has an unreported event. */
 static void nobody_is_silent(double now_s)
 {
     for (uint32_t w = 0; w < WORKERS; w++) {
@@ -147,8 +148,8 @@ static void open_book(uint32_t w, uint64_t chunk, double now_s, bool opened)
                                     .ready_s = now_s + (late ? 0.001 : START[w]) };
 }
 
-/* Where a new chunk of so many units begins: input that could extend an open chunk is used from its
- * end. */
+/* Start of a new chunk of this many units: input that could extend an open chunk is used
+ * from its end. */
 static double place(double units)
 {
     double length;
@@ -271,7 +272,8 @@ static void check_done(const struct cleave_event *event)
     same(event->start_s, book->spawn_s);
 }
 
-/* A chunk that was sent is there, and alone: its command starts when the last has ended. */
+/* A sent chunk has arrived, and is the only one: its command starts when the last has
+ * ended. */
 static void start_sent(uint32_t w, uint64_t chunk, double now_s)
 {
     struct book *book = &model.queue[w];
@@ -362,7 +364,7 @@ static void check_trace(const struct scene *scene, const struct cleave_trace *tr
         nobody_is_silent(now_s);
         check_event(&entry->as.event);
     }
-    /* Every unit was somebody's in the end, and nobody's twice. */
+    /* Every unit had exactly one owner in the end. */
     same(free_from(0, &length), LOAD);
     same(model.done, LOAD);
 }

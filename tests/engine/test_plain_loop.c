@@ -74,7 +74,7 @@ static void compare(const struct cleave_policy *policy, struct cleave_platform *
     if (cv_planned_init(&planned, policy, NULL, 0, platform,
                         cleave_platform_workers(platform), &load, NULL,
                         &err) != CLEAVE_OK)
-        return; /* not for this platform, or it asks what others would do */
+        return; /* unsuitable platform, or it simulates other policies */
     plain_runs = 0;
     play(&planned, &plain, &run, NULL, &one);
     assert_int_equal(plain_runs, 1);

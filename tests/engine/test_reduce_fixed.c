@@ -12,7 +12,7 @@
 #include "sim/reduce/fixed_tree.h"
 #include "sim/reduce/native_reduce.h"
 
-/* Policies with the settings that change what they do. */
+/* Policies with the settings that change their behaviour. */
 static const struct how {
     const char *policy;
     struct cleave_setting settings[3];
@@ -134,7 +134,7 @@ static void test_same_lengths(void **unused)
     assert_true(compared > 20000);
 }
 
-/* The same with ready times, some of which are equal. */
+/* With ready times, some of which are equal. */
 static void test_same_lengths_ready(void **unused)
 {
     static const char *const laws[] = { "uniform:0,4", "bernoulli:1,3,0.5", "exp:2" };

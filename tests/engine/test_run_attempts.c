@@ -27,7 +27,7 @@
 
 /* --- chance --------------------------------------------------------------------------- */
 
-static struct dance world; /* its dice */
+static struct dance world; /* random numbers of the world */
 
 static bool one_in(uint64_t sides)
 {
@@ -72,7 +72,7 @@ static size_t count_untaken(bool shows)
 
 static struct {
     bool absent; /* workers are found absent now and then */
-    bool lies;   /* a lost output differs from the one that follows */
+    bool lies;   /* a lost output differs from its repetition */
     bool breaks; /* an output cannot be kept, which ends the run */
 } ways;
 
@@ -328,7 +328,7 @@ static void act(struct dance *dance, uint32_t w, const struct cleave_view *view,
         seat->due = true;
         cleave_order_extend(orders, w, 1 + (double)roll(dance, 800));
         seat->open = roll(dance, 2) > 0;
-        if (!seat->open) /* before the extension has come */
+        if (!seat->open) /* before the extension arrived */
             cleave_order_close(orders, w);
     } else if (roll(dance, 3) == 0)
         cleave_order_recall(orders, w, (double)roll(dance, 600));

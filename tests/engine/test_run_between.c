@@ -1,9 +1,9 @@
-/* test_run_between.c -- runs with somebody between the master and a worker.
+/* test_run_between.c -- runs with an attacker between the master and a worker.
  * SPDX-License-Identifier: MIT
  *
- * Both are honest. Who is between them changes one frame of a piece or of an output, with right
- * checksums: it is lost, comes twice, comes late, or is about another piece. The run has to
- * notice, and all of the output has to be right. */
+ * Both are honest. The attacker changes one frame of a piece or of an output, with right
+ * checksums: it is lost, duplicated, late, or about another piece. The run has to notice,
+ * and all of the output has to be right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,10 +21,9 @@ enum { LINES = 30000 }; /* half a megabyte: several frames a piece */
 
 struct change {
     uint8_t type;   /* DATA or OUTPUT                                                 */
-    unsigned which; /* of them, from 1                                                */
+    unsigned which; /* number of the frame, from 1 */
     enum { LOSE, DOUBLE, SWAP, MISDIRECT, FORGE } how;
-    const char *expected, * or
-        ; /* it depends on what was sent meanwhile                 */
+    const char *expected, * or ; /* depends on earlier frames */
 };
 
 struct between {
@@ -125,20 +124,20 @@ static void stand_between(int fd, const void *part, const struct world *world)
     waitpid(pid, NULL, 0);
 }
 
-static void whatever_is_changed_is_noticed(void **state)
+static void every_change_is_noticed(void **state)
 {
     static const struct change changes[] = {
         { CV_FRAME_DATA, 1, LOSE, "bytes where", NULL },
         { CV_FRAME_DATA, 2, LOSE, "bytes where", NULL },
         { CV_FRAME_DATA, 2, DOUBLE, "bytes where", "bytes that belong to no piece" },
-        { CV_FRAME_DATA, 1, SWAP, "others have come", NULL },
+        { CV_FRAME_DATA, 1, SWAP, "others have arrived", NULL },
         { CV_FRAME_DATA, 2, MISDIRECT, "DATA while there is no such piece", NULL },
-        { CV_FRAME_DATA, 1, FORGE, "others have come", NULL },
+        { CV_FRAME_DATA, 1, FORGE, "others have arrived", NULL },
         { CV_FRAME_OUTPUT, 1, LOSE, "bytes of an output were sent, and", NULL },
         { CV_FRAME_OUTPUT, 2, DOUBLE, "bytes of an output were sent, and", NULL },
-        { CV_FRAME_OUTPUT, 1, SWAP, "others have come", NULL },
+        { CV_FRAME_OUTPUT, 1, SWAP, "others have arrived", NULL },
         { CV_FRAME_OUTPUT, 1, MISDIRECT, "OUTPUT while", NULL },
-        { CV_FRAME_OUTPUT, 2, FORGE, "others have come", NULL },
+        { CV_FRAME_OUTPUT, 2, FORGE, "others have arrived", NULL },
     };
 
     (void)state;
@@ -165,7 +164,7 @@ static void whatever_is_changed_is_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_changed_is_noticed),
+        cmocka_unit_test(every_change_is_noticed),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -132,7 +132,7 @@ static void an_output_can_be_taken_as_a_file(void **state)
     free(text);
 }
 
-/* What waits takes about as much memory as it is, and what is gone serves the next. */
+/* Waiting output takes about its size in memory, and freed memory serves the next. */
 static void memory_is_used_again(void **state)
 {
     enum { OUTPUTS = 300, SMALL = 2000 };
@@ -167,7 +167,7 @@ static void memory_is_used_again(void **state)
     must(cv_chunk_output_write(store, text, CV_BLOCK, &err));
     assert_ptr_equal(store->blocks.first, spare);
 
-    /* Files take the place of blocks that nobody uses. */
+    /* Files take the place of unused blocks. */
     cv_chunk_output_drop(store);
     must(cv_chunk_output_open(outputs, &store, &err));
     must(cv_chunk_output_write(store, text, SIZE, &err));

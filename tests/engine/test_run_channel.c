@@ -231,11 +231,11 @@ static void frames_of_all_sizes_arrive(void **state)
             if (sides[0].broken > 0)
                 fail_msg("%s", sides[0].err.text);
         }
-        if (rooms[i] > CV_FRAME_MOST) /* those that waited may share one */
+        if (rooms[i] > CV_FRAME_MOST) /* waiting frames may share one */
             assert_in_range(sides[0].end.messages, FRAMES - 12, FRAMES);
         assert_int_equal(cv_link_pending(&sides[0].link), 0);
 
-        /* The end comes behind all frames, and once. */
+        /* The end comes after all frames, and once. */
         sides[0].given++;
         send_next(&sides[0]);
         say_end(&sides[0].end.channel);
@@ -252,7 +252,7 @@ static void frames_of_all_sizes_arrive(void **state)
 }
 
 /* Even if there is a place for it, and none was there for the one before it. */
-static void a_frame_waits_for_those_before_it(void **state)
+static void frames_wait_for_earlier_frames(void **state)
 {
     char *text = make_text(6, 200000);
     struct cv_poller *pollers[2];
@@ -290,7 +290,7 @@ static void a_frame_that_is_cut_is_an_error(void **state)
     open_sides(sides, poller, 1000, text);
     sides[0].sent = 3;
     sides[1].got = 3;
-    send_next(&sides[0]); /* of which two messages are on their way */
+    send_next(&sides[0]); /* two messages are in flight */
     assert_true(cv_link_pending(&sides[0].link) > 0);
     say_end(&sides[0].end.channel);
     while (sides[1].broken == 0)
@@ -322,7 +322,7 @@ static void a_damaged_frame_is_found_out(void **state)
     free(text);
 }
 
-/* As the last words of a worker that has been told nonsense. */
+/* Last frames of a worker that got an invalid frame. */
 static void last_words_go_out_when_there_is_room(void **state)
 {
     char *text = make_text(4, 200000);
@@ -366,9 +366,9 @@ static void a_link_may_be_closed_by_a_frame(void **state)
     while (sides[1].got == 0)
         must(cv_poller_wait(poller, 10, &err));
     assert_true(sides[1].end.left);
-    assert_int_equal(sides[0].end.count, 2); /* they were not its to take any more */
+    assert_int_equal(sides[0].end.count, 2); /* it no longer owned them */
 
-    /* And one whose other end is gone drops what it is given. */
+    /* An end whose peer has exited drops its input. */
     sides[0].end.peer_closed = true;
     send_next(&sides[0]);
     assert_true(sides[0].link.peer_closed);
@@ -383,7 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_all_sizes_arrive),
-        cmocka_unit_test(a_frame_waits_for_those_before_it),
+        cmocka_unit_test(frames_wait_for_earlier_frames),
         cmocka_unit_test(a_frame_that_is_cut_is_an_error),
         cmocka_unit_test(a_damaged_frame_is_found_out),
         cmocka_unit_test(last_words_go_out_when_there_is_room),

@@ -102,7 +102,7 @@ static void version_1_has_two(void **state)
     assert_cores(INFINITY);
     put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
     assert_cores(1.5);
-    /* Of a group that is not below what is mounted, the mount is all that is seen. */
+    /* For a group that is not below the mount, only the mount is visible. */
     put("proc/self/cgroup", "4:cpu,cpuacct:/../other\n");
     assert_cores(1.5);
 }
@@ -153,7 +153,7 @@ static void gpus_are_files(void **state)
 
 /* --- pins --------------------------------------------------------------------------------- */
 
-/* The processors of every worker, as letters: 0 is 'a'; workers are parted by spaces. */
+/* The processors of every worker, as letters: 0 is 'a'; a space separates workers. */
 static const char *pins(unsigned ncpus, enum cleave_pin how, uint32_t count)
 {
     static char text[256];
@@ -178,7 +178,7 @@ static const char *pins(unsigned ncpus, enum cleave_pin how, uint32_t count)
 }
 
 /* Two nodes with two cores each of two threads: 0 to 3 are first ones, 4 to 7 second ones. */
-static void threads_and_nodes_are_told_apart(void **state)
+static void threads_and_nodes_are_distinguished(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++) {
@@ -222,7 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(version_2_has_one_file, make_root, remove_root),
         cmocka_unit_test_setup_teardown(version_1_has_two, make_root, remove_root),
         cmocka_unit_test_setup_teardown(gpus_are_files, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(threads_and_nodes_are_told_apart, make_root,
+        cmocka_unit_test_setup_teardown(threads_and_nodes_are_distinguished, make_root,
                                         remove_root),
         cmocka_unit_test_setup_teardown(slow_cores_come_last, make_root, remove_root),
         cmocka_unit_test(affinity_counts),

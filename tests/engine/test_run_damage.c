@@ -48,7 +48,7 @@ static void right_output(const char *what)
 
 /* --- rows ------------------------------------------------------------------------------- */
 
-/* One chunk is not as it was written: that is said, and it is done again. */
+/* One chunk was changed: it is reported and done again. */
 static void one_again(const char *sql)
 {
     char note[200];
@@ -137,7 +137,7 @@ static void every_chunk(void **state)
     assert_int_equal(got.resumed, 0);
 }
 
-/* What is said of the run and its inputs cannot be done again. */
+/* Damage to the rows of the run and its inputs cannot be repaired. */
 static void run_and_inputs(void **state)
 {
     static const char *const changes[] = {

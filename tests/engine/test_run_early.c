@@ -66,7 +66,8 @@ static void whole_lines_of_the_one_in_front(void **state)
     say(first, "2\na3", 4);
     write_by(outputs, STEP);
     assert_int_equal(cv_ordered_output_usage(outputs).written, 6);
-    /* Its end is written as it is; what the next has said by then follows at once. */
+    /* Its end is written unchanged; the output of the next by that time follows at
+     * once. */
     must(cv_ordered_output_finish(outputs, first, 0, 10, &err));
     assert_int_equal(cv_chunk_output_passed(first), 6);
     assert_int_equal(cv_chunk_output_came(first), 8);
@@ -81,7 +82,7 @@ static void whole_lines_of_the_one_in_front(void **state)
     close(sink);
 }
 
-/* The first byte of what comes ends a line; and no more is written at a time than was asked for. */
+/* The first byte ends a line; at most the requested bytes are written at a time. */
 static void byte_by_byte(void **state)
 {
     const int sink = make_file("", 0);
@@ -106,8 +107,7 @@ static void byte_by_byte(void **state)
     close(sink);
 }
 
-/* One line, and then nothing for long: it is shown when the moment is over, without anybody
- * saying more. */
+/* One line, and a long pause: it is shown after the moment, without more output. */
 static void not_in_the_first_moment(void **state)
 {
     struct cv_pipe pipe;
@@ -136,7 +136,7 @@ static void not_in_the_first_moment(void **state)
     cv_pipe_close(&pipe);
 }
 
-/* Lines longer than what is looked at at a time, partly in memory and partly on disk. */
+/* Lines longer than one scan, partly in memory and partly on disk. */
 static void wherever_it_lies(void **state)
 {
     static const size_t lines[] = { 1, 2, 700, 16384, 16385, 33000, 90000, 200000 };
@@ -171,7 +171,7 @@ static void wherever_it_lies(void **state)
 
 /* --- done again ---------------------------------------------------------------------------- */
 
-/* The first of two outputs has failed after "a\nb\n" of it was shown; what comes in its place. */
+/* The first of two outputs has failed after "a\nb\n" of it was shown; repeated output. */
 struct again {
     int sink;
     struct cv_ordered_output *outputs;
@@ -192,7 +192,7 @@ static void fail_after_lines(struct again *again, const char *bytes)
     again->store = offer(again->outputs, 0);
     say(again->store, bytes, strlen(bytes));
     say(again->next, "next\n", 5);
-    write_by(again->outputs, STEP); /* what is to be compared is not shown before that */
+    write_by(again->outputs, STEP); /* output that must be compared is not shown before */
     assert_int_equal(cv_ordered_output_usage(again->outputs).written, 4);
 }
 
@@ -209,7 +209,7 @@ static void end(struct again *again, const char *expected)
     close(again->sink);
 }
 
-static void what_was_shown_is_not_shown_again(void **state)
+static void written_lines_are_not_written_again(void **state)
 {
     struct again again;
 
@@ -225,7 +225,7 @@ static void what_was_shown_is_not_shown_again(void **state)
     end(&again, "a\nb\nd\nenext\n");
 }
 
-static void another_output_is_told(void **state)
+static void a_different_output_is_reported(void **state)
 {
     static const char *const others[] = { "a\nB\nc\n", "a\nb", "a\n", "", "b\na\nb\n" };
 
@@ -276,8 +276,8 @@ static void every_byte_is_compared(void **state)
     }
 }
 
-/* It failed for good: whole lines of it stay, and what follows begins with a line. */
-static void what_fails_for_good_leaves_its_lines(void **state)
+/* It failed for good: its complete lines stay, and the next output begins a line. */
+static void a_failed_chunk_leaves_its_lines(void **state)
 {
     const int sink = make_file("", 0);
     struct cv_ordered_output *outputs = make_gather(sink, 1 << 20);
@@ -297,8 +297,8 @@ static void what_fails_for_good_leaves_its_lines(void **state)
     close(sink);
 }
 
-/* Its bytes may still be on their way through the pipe that they were given to. */
-static void what_is_dropped_has_been_read(void **state)
+/* Its bytes may still be in the pipe. */
+static void dropped_output_counts_as_read(void **state)
 {
     enum { BYTES = 20000 };
     struct cv_pipe pipe;
@@ -337,11 +337,11 @@ int main(void)
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(not_in_the_first_moment),
         cmocka_unit_test(wherever_it_lies),
-        cmocka_unit_test(what_was_shown_is_not_shown_again),
-        cmocka_unit_test(another_output_is_told),
+        cmocka_unit_test(written_lines_are_not_written_again),
+        cmocka_unit_test(a_different_output_is_reported),
         cmocka_unit_test(every_byte_is_compared),
-        cmocka_unit_test(what_fails_for_good_leaves_its_lines),
-        cmocka_unit_test(what_is_dropped_has_been_read),
+        cmocka_unit_test(a_failed_chunk_leaves_its_lines),
+        cmocka_unit_test(dropped_output_counts_as_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

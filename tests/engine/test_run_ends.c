@@ -1,5 +1,5 @@
-/* test_run_ends.c -- the end of commands: heard of where there are no pidfds, and made
- * where this process is killed. SPDX-License-Identifier: MIT */
+/* test_run_ends.c -- the end of commands: noticed without pidfds, and forced when this
+ * process is killed. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,8 +46,8 @@ static bool is_readable(int fd, int wait_ms)
     return poll(&poll_fd, 1, wait_ms) == 1;
 }
 
-/* Without pidfds: an end is heard of, a process can be killed before its end, and nothing is
- * left. In a child, which never gets them back. */
+/* Without pidfds: an end is noticed, a process can be killed before its end, and nothing
+ * is left. In a child, which never gets them back. */
 static int without_pidfds(int error)
 {
     struct cv_process process;
@@ -80,7 +80,7 @@ static int result_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void ends_are_heard_of_without_pidfds(void **state)
+static void ends_are_noticed_without_pidfds(void **state)
 {
     static const int errors[] = { ENOSYS, EPERM };
 
@@ -100,9 +100,9 @@ static void ends_are_heard_of_without_pidfds(void **state)
 
 /* --- the guard ---------------------------------------------------------------------------- */
 
-/* A process that is killed takes its commands with it: the pipe that they hold closes. One
- * of them does not listen to SIGTERM, and has said so; another is stopped. One that is over is
- * not there. */
+/* A process that is killed takes its commands with it: the pipe that they hold closes.
+ * One of them ignores SIGTERM, and has reported that; another is stopped. An ended
+ * process no longer exists. */
 static void the_killed_take_their_commands_along(void **state)
 {
     int held[2], ready[2];
@@ -141,14 +141,14 @@ static void the_killed_take_their_commands_along(void **state)
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_true(
-        is_readable(held[0], 30000)); /* nobody goes on, long before it would end */
+        is_readable(held[0], 30000)); /* no process continues, long before it would end */
     assert_int_equal(read(held[0], &byte, 1), 0);
     close(held[0]);
     close(ready[0]);
     close(ready[1]);
 }
 
-/* A guard that goes leaves everybody alone, and no process or file of its own. */
+/* A guard that exits kills no process, and leaves no process or file. */
 static void a_guard_that_is_not_needed_does_nothing(void **state)
 {
     const size_t before = open_descriptors();
@@ -199,7 +199,7 @@ static void note_taken(void *context, const char *text)
     snprintf(context, 300, "%s", text);
 }
 
-/* A program that ignores SIGCHLD cannot know how its commands end, and is told why. */
+/* A program that ignores SIGCHLD cannot see how its commands end, and gets the reason. */
 static void ignored_ends_are_failures(void **state)
 {
     struct cleave_execution_result *result = NULL;
@@ -219,7 +219,7 @@ static void ignored_ends_are_failures(void **state)
         &result, &err));
     signal(SIGCHLD, SIG_DFL);
     assert_int_equal(result->failed, 1);
-    assert_non_null(strstr(note, "has ended, but nobody can say how: is SIGCHLD "));
+    assert_non_null(strstr(note, "has ended, but its status is unknown: is SIGCHLD "));
     cleave_execution_free(result);
     close(input);
     unlink(name);
@@ -246,9 +246,9 @@ static void progressed(void *context, const struct cleave_progress *progress)
     close(open(watched->go, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
-/* What a command has read counts before it has ended: this one reads half, and does not end
+/* Bytes read count before the end of the command: this one reads half, and does not end
  * before that was seen. */
-static void what_is_read_is_progress(void **state)
+static void reading_counts_as_progress(void **state)
 {
     char folder[] = "/tmp/cleave-test-XXXXXX", input[64], go[64], script[200];
     struct watched watched = { .go = go };
@@ -288,9 +288,9 @@ static void what_is_read_is_progress(void **state)
 
 /* --- an input that nobody gives any more -------------------------------------------------- */
 
-/* What had become of its input when a command was killed. */
+/* State of its input when a command was killed. */
 static struct {
-    const struct cv_slot *slot; /* NULL: nobody looks */
+    const struct cv_slot *slot; /* NULL: no slot is watched */
     unsigned kills, open;
 } looked;
 
@@ -311,7 +311,7 @@ static void slot_broke(void *context, const struct cleave_error *err)
 
 /* A slot is given up while its command has read a part of a record: it is killed before its
  * input ends, or it would take the part for a whole. */
-static void who_is_given_up_does_not_see_his_input_end(void **state)
+static void an_abandoned_command_keeps_its_input_open(void **state)
 {
     enum { SIZE = 1 << 20 };
     char *text = make_text(1, SIZE);
@@ -357,13 +357,13 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_are_heard_of_without_pidfds),
+        cmocka_unit_test(ends_are_noticed_without_pidfds),
         cmocka_unit_test(the_killed_take_their_commands_along),
         cmocka_unit_test(a_guard_that_is_not_needed_does_nothing),
         cmocka_unit_test(a_guard_has_room_for_many),
         cmocka_unit_test(ignored_ends_are_failures),
-        cmocka_unit_test(what_is_read_is_progress),
-        cmocka_unit_test(who_is_given_up_does_not_see_his_input_end),
+        cmocka_unit_test(reading_counts_as_progress),
+        cmocka_unit_test(an_abandoned_command_keeps_its_input_open),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,6 @@
 /* test_run_fails.c -- hosts whose commands fail, on virtual time. SPDX-License-Identifier: MIT
  *
- * Whoever fails what others can do costs nothing but time, under every policy. */
+ * A worker that fails where others succeed costs nothing but time, under every policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void bad_hosts_cost_nothing(void **state)
     }
 }
 
-/* It rests, each time twice as long, and at last it is left out, with the reason. */
+/* It backs off, each time twice as long, and at last it is left out, with the reason. */
 static void a_bad_host_is_left_out(void **state)
 {
     (void)state;
@@ -71,10 +71,10 @@ static void a_bad_host_is_left_out(void **state)
     }
 }
 
-/* One that is bad for a while is given work again, once others have done what it failed: that is
- * no more than it had been given, whatever the policy had in mind for it. There is enough to do:
- * what fits into pipes is not taken back from those who have it. */
-static void who_recovers_is_back(void **state)
+/* A worker that is bad for a while gets work again after others have done its failed
+ * chunk: at most that chunk, whatever the policy ordered for it. There is enough work:
+ * units in pipes are not taken back. */
+static void recovered_domain_counts_again(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * 2; i++) {
@@ -96,8 +96,8 @@ static void who_recovers_is_back(void **state)
     }
 }
 
-/* A chunk that fails everywhere is bad, and those who had it are not. */
-static void a_bad_record_is_no_bad_host(void **state)
+/* A chunk that fails everywhere is bad, and its workers are not blamed. */
+static void a_bad_record_does_not_blame_its_host(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * NPOLICIES; i++) {
@@ -117,7 +117,7 @@ static void a_bad_record_is_no_bad_host(void **state)
     }
 }
 
-/* Of a bad chunk only the bad record fails, also when hosts come and go meanwhile. */
+/* Only the bad record of a bad chunk fails, also when hosts come and go. */
 static void a_bad_record_is_isolated(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void a_bad_record_is_isolated(void **state)
     }
 }
 
-/* What is killed for want of memory is done in halves, and what comes later is smaller. */
+/* A chunk killed by the memory limit is done in halves, and later chunks are smaller. */
 static void chunks_fit_into_memory(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void chunks_fit_into_memory(void **state)
         trial.block = 3000;
         trial.failures.retries = retries;
         run(&trial, &result);
-        /* The first one, and those that were on their way then. */
+        /* The first one, and chunks in flight at that time. */
         if (machines[0].failed < 1 || machines[0].failed > 3 ||
             result->failed != (retries > 0 ? 0 : machines[0].failed))
             complain(&trial, "%u were killed", machines[0].failed);
@@ -216,8 +216,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_hosts_cost_nothing),
         cmocka_unit_test(a_bad_host_is_left_out),
-        cmocka_unit_test(who_recovers_is_back),
-        cmocka_unit_test(a_bad_record_is_no_bad_host),
+        cmocka_unit_test(recovered_domain_counts_again),
+        cmocka_unit_test(a_bad_record_does_not_blame_its_host),
         cmocka_unit_test(a_bad_record_is_isolated),
         cmocka_unit_test(chunks_fit_into_memory),
         cmocka_unit_test(hopeless_runs_end_soon),

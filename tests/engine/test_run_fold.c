@@ -1,5 +1,5 @@
-/* test_run_fold.c -- partial results folded by a command give what one command on all of
- * the input gives. SPDX-License-Identifier: MIT */
+/* test_run_fold.c -- partial results folded by a command equal one command on all of the
+ * input. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ static void test_neighbours(void **state)
     assert_string_equal(text_of(&out[0]), "1");
     assert_string_equal(text_of(&out[1]), "2");
     assert_string_equal(text_of(&out[2]), "3");
-    /* What is under way keeps others apart. */
+    /* Folds in progress keep others apart. */
     add(&set, chunk_partial(&labels[4], 0, 1));
     assert_int_equal(set.ready, 0);
     assert_int_equal(cv_fold_set_take(&set, 16, out), 0);
@@ -126,7 +126,7 @@ static void test_smallest(void **state)
     cv_fold_set_done(&set);
 }
 
-/* Folds under way: what each will give. */
+/* Folds in progress: their results. */
 struct work {
     struct cv_partial results[MOST_AT_WORK];
     size_t count;
@@ -311,12 +311,12 @@ static enum cleave_status execute(struct cleave_execution *execution, const char
     assert_true(execution->output.descriptor >= 0);
     status = cleave_execute(execution, out, err);
     close(execution->output.descriptor);
-    execution->command = NULL; /* its words are gone */
+    execution->command = NULL; /* its words were freed */
     assert_int_equal(open_descriptors(), before);
     return status;
 }
 
-/* It succeeds and gives `expected`; how many commands reduced. */
+/* It succeeds and gives `expected`; returns the number of commands that reduced. */
 static uint64_t gives(struct cleave_execution execution, const char *command,
                       const char *expected)
 {
@@ -362,11 +362,11 @@ static void test_order(void **state)
     many.reduce.command = "cat {1} {2}";
     folds = gives(many, "cat", whole_input());
     assert_int_equal(folds, CHUNKS_OF_44 - 1);
-    many.output.unordered = true; /* of no meaning */
+    many.output.unordered = true; /* no meaning here */
     gives(many, "cat", whole_input());
 }
 
-/* Workers of which one is slow: neighbours are missing for long. */
+/* Workers with one slow one: neighbours are missing for long. */
 static void test_unequal(void **state)
 {
     struct cleave_execution slow = { .workers.count = 3, .policy.block = 300 };
@@ -412,7 +412,7 @@ static void test_while_it_runs(void **state)
     unlink(mark);
 }
 
-/* One output is written as it is; none is nothing. */
+/* One output is copied; none is nothing. */
 static void test_few(void **state)
 {
     const struct cleave_execution one = { .workers.count = 2,
@@ -467,7 +467,7 @@ static void test_failure(void **state)
     cleave_execution_free(result);
 }
 
-/* The first time it fails after it has written half of what it should. */
+/* The first attempt fails after half of its output. */
 static void test_retry(void **state)
 {
     struct cleave_execution retried = { .workers.count = 2,
@@ -490,7 +490,7 @@ static void test_retry(void **state)
     }
 }
 
-/* What is left when a chunk fails is reduced all the same, as neighbours. */
+/* After a failed chunk the rest is still reduced, as neighbours. */
 static void test_failed_chunk(void **state)
 {
     struct cleave_execution execution = { .workers.count = 2,

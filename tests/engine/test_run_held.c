@@ -89,7 +89,7 @@ static void it_has_another_name_where_it_goes(void **state)
     }
     must(cv_partials_next(&giver, false, &head, payload, &any, &err));
     assert_false(any);
-    assert_null(giver.held); /* it went when nobody used it any more */
+    assert_null(giver.held); /* freed after its last user */
     assert_int_equal(cv_partials_take(&taker, outputs, &head, payload, &complete, NULL),
                      CLEAVE_EINPUT);
     cv_partials_done(&giver);
@@ -97,8 +97,8 @@ static void it_has_another_name_where_it_goes(void **state)
     cv_ordered_output_free(outputs);
 }
 
-/* Nothing stays of one that is forgotten before or while it comes. */
-static void it_is_forgotten_before_it_has_come(void **state)
+/* A partial that is forgotten before or during its arrival leaves nothing. */
+static void chunk_is_forgotten_before_it_arrives(void **state)
 {
     struct cv_ordered_output *outputs = make_gather();
     struct cv_worker_partials holding = { 0 };
@@ -123,13 +123,13 @@ static void it_is_forgotten_before_it_has_come(void **state)
     must(cv_partials_forget(&holding, 3, &err));
     assert_null(holding.held);
 
-    /* What never comes is no burden. */
+    /* A partial that never arrives uses no memory. */
     must(cv_partials_forget(&holding, 4, &err));
     cv_partials_done(&holding);
     cv_ordered_output_free(outputs);
 }
 
-/* Of what is missing in it, the others do not make a partial. */
+/* If a part of it is missing, the other parts do not make a partial. */
 static void it_comes_with_a_gap(void **state)
 {
     struct cv_ordered_output *outputs = make_gather();
@@ -158,7 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_has_another_name_where_it_goes),
-        cmocka_unit_test(it_is_forgotten_before_it_has_come),
+        cmocka_unit_test(chunk_is_forgotten_before_it_arrives),
         cmocka_unit_test(it_comes_with_a_gap),
     };
 

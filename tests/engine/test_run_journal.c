@@ -1,4 +1,4 @@
-/* test_run_journal.c -- what a run has finished is there again, whatever happens.
+/* test_run_journal.c -- finished chunks of a run are found again, after every fault.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +103,7 @@ static void hashes(void **state)
     assert_int_equal(write(fd, bytes, SIZE), SIZE);
     assert_ok(cv_content_hasher_new(&hasher, &err));
     cv_content_hash_text(cv_content_hasher_finish(hasher), text);
-    assert_string_equal(text, "99aa06d3014798d86001c324468d497f"); /* of nothing */
+    assert_string_equal(text, "99aa06d3014798d86001c324468d497f"); /* hash of nothing */
     for (size_t turn = 0; turn < 50; turn++) {
         const size_t begin = below(&random, SIZE),
                      end = begin + below(&random, SIZE - begin);
@@ -165,7 +165,7 @@ static void there_and_back(void **state)
     write_file(input, "x\n", 2);
     source = open_lines(&splitter);
     journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
-    /* An output that cannot be read leaves nothing behind. */
+    /* An unreadable output leaves nothing in the journal. */
     chunk = (struct cv_journal_chunk){ .begin = 0, .end = 10 };
     assert_int_equal(cv_journal_add(journal, &chunk, fd, 0, 5, NULL), CLEAVE_EENGINE);
     for (size_t i = N; i-- > 0;) { /* not in order */
@@ -264,7 +264,7 @@ static void other_runs(void **state)
     write_file(input, "a\nb\n", 4);
     write_file(second, "c\n", 2);
     source = open_lines(&splitter);
-    /* A journal without finished chunks is nobody's. */
+    /* A journal without finished chunks belongs to no run. */
     cv_journal_close(open_journal(CV_JOURNAL_RESUME, &cat_lines, source));
     other.command = "tac";
     cv_journal_close(open_journal(CV_JOURNAL_NEW, &other, source));
@@ -348,8 +348,8 @@ static void other_files(void **state)
     remove_journal();
 }
 
-/* What a run had begun to start when it was killed has its lock for a moment longer. */
-static void waits_for_one_that_ends(void **state)
+/* A process started just before a kill holds the lock for a moment longer. */
+static void journal_waits_for_an_ending_run(void **state)
 {
     const struct timespec moment = { .tv_nsec = 60000000 };
     struct cv_splitter *splitter;
@@ -399,7 +399,7 @@ static void one_at_a_time(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     add_one(journal, 0, 2);
-    /* Anybody may look. */
+    /* Any process may read. */
     change("SELECT count(*) FROM chunk");
     add_one(journal, 2, 4);
     cv_journal_close(journal);
@@ -415,7 +415,7 @@ static size_t killed_size(size_t k)
     return k % 5 == 4 ? (k * 7919) % 3000000 : (k * 7919) % 3000;
 }
 
-/* Adds chunk after chunk, and says so after each, until it is killed. */
+/* Adds chunk after chunk, and reports each, until it is killed. */
 static void add_for_ever(const struct cv_source *source, int tell)
 {
     static char bytes[3000000];
@@ -584,7 +584,7 @@ static void speeds(void **state)
     costs = read_costs(journal, names, 2);
     assert_true(costs.known && costs.differ && !costs.starts_known);
     assert_true(is_near(costs.speed_ups[0], 10) && is_near(costs.speed_ups[1], 5));
-    assert_false(read_costs(journal, names, 3).known); /* of c nothing is known */
+    assert_false(read_costs(journal, names, 3).known); /* c has no measurements */
     add_of(journal, "c", 201, 100, 12, 0);
     assert_true(read_costs(journal, names, 3).differ);
     add_of(journal, "b", 301, 250, 22, 0); /* now it is as fast as the others */
@@ -596,7 +596,7 @@ static void speeds(void **state)
     remove_journal();
 }
 
-/* Chunks that were open say what a start took: 4 s and 6 s of a, nothing of b. */
+/* Open chunks give start times: 4 s and 6 s for a, none for b. */
 static void starts(void **state)
 {
     static const char *const names[] = { "a", "b" };
@@ -624,8 +624,8 @@ static void starts(void **state)
 
 /* --- a full disk -------------------------------------------------------------------------- */
 
-/* Add until it fails; what was added is there, and it goes on when there is room again. In
- * a process of its own, which ends with 0 if all is well. */
+/* Add until it fails; added chunks exist, and it continues when there is room again. In a
+ * separate process, which ends with 0 on success. */
 static int fill_up(const struct cv_source *source, const char *expected,
                    void (*grow_array)(void))
 {
@@ -692,7 +692,7 @@ static int with_limit(const struct cv_source *source)
     return fill_up(source, "cannot write the journal: ", raise_limit);
 }
 
-/* A small disk of our own, where that is allowed. */
+/* A small separate disk, if permitted. */
 static int on_small_disk(const struct cv_source *source)
 {
     if ((unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
@@ -736,11 +736,16 @@ static void full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hashes),        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(other_runs),    cmocka_unit_test(other_files),
-        cmocka_unit_test(one_at_a_time), cmocka_unit_test(waits_for_one_that_ends),
-        cmocka_unit_test(killed),        cmocka_unit_test(speeds),
-        cmocka_unit_test(starts),        cmocka_unit_test(full_disk),
+        cmocka_unit_test(hashes),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(other_runs),
+        cmocka_unit_test(other_files),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(journal_waits_for_an_ending_run),
+        cmocka_unit_test(killed),
+        cmocka_unit_test(speeds),
+        cmocka_unit_test(starts),
+        cmocka_unit_test(full_disk),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

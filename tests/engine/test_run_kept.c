@@ -65,8 +65,8 @@ static bool move_bytes(int fd, void *bytes, size_t length, bool out)
     return true;
 }
 
-/* The first frame between workers that has these flags is lost; -1: none is. Threads that
- * are under way look at it. */
+/* The first frame between workers that has these flags is lost; -1: none is. Running
+ * threads read it. */
 static atomic_int lost_flags = -1;
 
 static bool is_lost(const struct cv_frame_head *head)
@@ -101,7 +101,7 @@ static void *route(void *context)
             if (!move_bytes(world->peers[i], frame, CV_FRAME_HEAD, false) ||
                 cv_frame_decode(frame, &head, NULL) != CLEAVE_OK ||
                 !move_bytes(world->peers[i], frame + CV_FRAME_HEAD, head.length, false)) {
-                close(world->peers[i]); /* it has gone */
+                close(world->peers[i]); /* the peer has exited */
                 world->peers[i] = -1;
             } else if (head.peer > 0 && head.peer <= WORKERS && !is_lost(&head)) {
                 move_bytes(world->peers[head.peer - 1], frame,
@@ -113,7 +113,7 @@ static void *route(void *context)
 
 /* --- workers ------------------------------------------------------------------------------ */
 
-/* What w.2 says besides, with its first output, and of which partial; 0: nothing. */
+/* Additional frame of w.2 with its first output, and its partial; 0: none. */
 static uint8_t lie;
 static uint64_t lie_of;
 static bool (*keep)(void *context, struct cv_worker *worker, uint64_t chunk,
@@ -132,7 +132,7 @@ static bool keep_and_lie(void *context, struct cv_worker *worker, uint64_t chunk
     return keep(context, worker, chunk, output);
 }
 
-/* A word of the master that the first worker who is told does not hear, or dies of; 0: none. */
+/* Frame of the master that the first worker drops, or dies of; 0: none. */
 static uint8_t deaf_to;
 static bool dies;
 static char deaf_place[128];
@@ -253,7 +253,7 @@ static void close_world(struct world *world)
 
 /* --- runs --------------------------------------------------------------------------------- */
 
-/* A run of `script` by the shell; what came of it. */
+/* A run of `script` by the shell; its result. */
 static enum cleave_status execute(struct world *world, struct cleave_execution request,
                                   const char *script,
                                   struct cleave_execution_result **out,
@@ -342,7 +342,7 @@ static void any_order(void **state)
     close_world(&world);
 }
 
-/* The chunk with line 1000 has no result: those before and after it meet. */
+/* The chunk with line 1000 has no result: its neighbours meet. */
 static void a_failed_chunk_leaves_no_gap(void **state)
 {
     struct cleave_execution_result *result = NULL;
@@ -414,8 +414,8 @@ static void a_fold_that_is_tried_again(void **state)
     close_world(&world);
 }
 
-/* Worker w.2 is killed by its own command, when it has done some chunks and holds what
- * came of them: others do all of that again. */
+/* Worker w.2 is killed by its command, after some chunks, and holds their results: other
+ * workers do them all again. */
 static void a_worker_is_lost(void **state)
 {
     static const char script[] =
@@ -446,8 +446,9 @@ static void a_worker_is_lost(void **state)
     }
 }
 
-/* The first fold that takes something from another worker kills that one and hangs. It is
- * called off; it and the givers that are left do it again, with what has been done again. */
+/* The first fold that takes something from another worker kills that one and hangs. The
+ * fold is cancelled; the worker and the other givers do it again, with the repeated
+ * chunks. */
 static void a_giver_is_lost(void **state)
 {
     static const char script[] = "cd $0; echo $PPID >$$; mv $$ $CLEAVE_WORKER; "
@@ -504,14 +505,14 @@ static void all_workers_are_lost(void **state)
                              "kill -9 $PPID", &result, &err),
                      CLEAVE_ELOST);
     assert_int_equal(err.status, CLEAVE_ELOST);
-    assert_non_null(strstr(err.text, "all hosts are gone; the last one: "));
+    assert_non_null(strstr(err.text, "all hosts are lost; the last one: "));
     assert_int_equal(result->chunks, 0);
     assert_true(result->lost > 0);
     cleave_execution_free(result);
     close_world(&world);
 }
 
-/* Folds that nobody ordered, or another's; a result that nobody fetches. */
+/* Unordered folds, or another worker's; a result that is not fetched. */
 static void a_worker_lies_about_folds(void **state)
 {
     static const struct {
@@ -568,7 +569,7 @@ static void expect_note(const struct world *world, const char *expected)
         fail_msg("expected '%s', got '%s'", expected, world->notes);
 }
 
-/* It says that it is there, and does not make, or not give, what it is told to. */
+/* It sends pings, and does not make, or not give, its ordered result. */
 static void a_worker_does_not_get_on(void **state)
 {
     static const struct {
@@ -596,7 +597,8 @@ static void a_worker_does_not_get_on(void **state)
     }
 }
 
-/* The one that has all of the result is gone when it is fetched: all of it is done again. */
+/* The holder of the complete result is lost when it is fetched: all of it is done
+ * again. */
 static void the_holder_of_the_result_is_lost(void **state)
 {
     static const char *const policies[] = { NULL, "guided", NULL };
@@ -626,7 +628,7 @@ static void the_holder_of_the_result_is_lost(void **state)
     }
 }
 
-/* What came by a stream cannot be done again; it is said how that can be helped. */
+/* Input from a stream cannot be repeated; the message names the remedy. */
 static void a_result_of_a_stream_is_lost(void **state)
 {
     struct cleave_execution_result *result = NULL;
@@ -669,7 +671,7 @@ static void a_partial_is_lost(void **state)
     close_world(&world);
 }
 
-/* A command that takes longer than a host may be silent is at work. */
+/* A command that takes longer than the silence limit of a host is running. */
 static void a_fold_takes_long(void **state)
 {
     struct world world;

@@ -1,8 +1,9 @@
 /* test_run_liar.c -- runs with a host that lies. SPDX-License-Identifier: MIT
  *
- * Two hosts: one is a real worker, the other one is played by this test. It says hello, is
- * given pieces, and works as `cat` would, but for one lie: a frame that cannot come then, or a
- * number that is not so. The run has to say which, and all of the output has to be right. */
+ * Two hosts: one is a real worker, the other one is played by this test. It sends hello,
+ * gets pieces, and works as `cat` would, but for one lie: a frame that cannot come at
+ * that time, or a wrong number. The run has to name it, and all of the output has to be
+ * right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +25,8 @@
 
 enum { LINES = 8000, FLOOD = 20000 };
 
-/* When it lies: in its hello, before it is ready, when a piece was announced, when it is
- * there, when its command has ended, in its end and after it. */
+/* Time of the lie: in its hello, before it is ready, after a piece was announced, after
+ * its arrival, after its command ended, in its end and after it. */
 enum moment { IN_HELLO, GREETED, ANNOUNCED, ARRIVED, COMPUTED, IN_END, ENDED };
 
 struct lie {
@@ -34,14 +35,14 @@ struct lie {
     uint16_t flags;
     uint32_t seat;
     unsigned times; /* 0: once                                                       */
-    uint64_t chunk; /* added to that of the piece                                       */
+    uint64_t chunk; /* added to the chunk number of the piece */
     uint64_t value;
-    const char *text; /* its payload; NULL: zeros, as many as there must be             */
+    const char *text; /* its payload; NULL: zeros of the required length */
     void (*bend)(struct cv_remote_end *end);
     struct cv_hello hello;
     const char *expected;
-    bool idle;      /* from then on it only says that it is there, or what has come   */
-    bool complains; /* of its command, with every piece                                 */
+    bool idle;      /* after the lie it only sends pings, or received counts */
+    bool complains; /* its command complains with every piece */
 };
 
 struct liar {
@@ -50,7 +51,7 @@ struct liar {
     const char *done; /* this file is made when it has lied                             */
     bool lied, idle;
     unsigned complaints;
-    uint32_t seat; /* of the piece                                                      */
+    uint32_t seat; /* slot of the piece */
     uint64_t chunk;
     struct cv_remote_end end;
     size_t length;
@@ -210,7 +211,7 @@ static void take(struct liar *liar, const struct cv_frame_head *head)
         work(liar);
 }
 
-/* Say that it is there, until something comes. */
+/* Send pings until a frame arrives. */
 static void ping(const struct liar *liar)
 {
     struct pollfd wait = { .fd = liar->fd, .events = POLLIN };
@@ -289,27 +290,26 @@ static void frames_that_cannot_come_close_the_host(void **state)
         { ANNOUNCED, CV_FRAME_GOT, .value = 1u << 30,
           .expected = "GOT of 1073741824 bytes" },
         { ARRIVED, CV_FRAME_CUT_DONE, .value = 1,
-          .expected = "CUT_DONE while its command is at work" },
+          .expected = "CUT_DONE while its command is running" },
         { ARRIVED, CV_FRAME_CUT_DONE, .chunk = 7, .value = 1,
           .expected = "CUT_DONE while it has no such piece" },
         { ARRIVED, CV_FRAME_CUT_DONE, .seat = 7,
           .expected = "CUT_DONE while it has no such slot" },
         { ARRIVED, CV_FRAME_GOT, .flags = CV_FRAME_LAST,
-          .expected = "GOT while its command is at work" },
-        { ARRIVED, CV_FRAME_OUTPUT, .expected = "OUTPUT while its command is at work" },
+          .expected = "GOT while its command is running" },
+        { ARRIVED, CV_FRAME_OUTPUT, .expected = "OUTPUT while its command is running" },
         { GREETED, CV_FRAME_NOTICE, .expected = "NOTICE before it was ready" },
         { ARRIVED, CV_FRAME_BACK, .expected = "BACK of a host that stays" },
         { ANNOUNCED, CV_FRAME_BACK, .expected = "BACK while the piece is" },
         { ENDED, CV_FRAME_BACK, .expected = "BACK while it has no such piece" },
         { ANNOUNCED, CV_FRAME_LINES, .text = "a\n",
           .expected = "LINES while the piece is" },
-        { ARRIVED, CV_FRAME_LINES, .text = "a\n",
-          .expected = "LINES that nobody asked for" },
+        { ARRIVED, CV_FRAME_LINES, .text = "a\n", .expected = "unexpected LINES" },
         { COMPUTED, CV_FRAME_LINES, .text = "a\n",
           .expected = "LINES while its output is coming" },
         { ARRIVED, CV_FRAME_OUTPUT, .chunk = 1000,
           .expected = "OUTPUT while it has no such piece" },
-        { ARRIVED, CV_FRAME_END, .expected = "END while its command is at work" },
+        { ARRIVED, CV_FRAME_END, .expected = "END while its command is running" },
         { ARRIVED, CV_FRAME_SILENT, .expected = "SILENT while its commands do not stay" },
         { ARRIVED, CV_FRAME_LEFT, .expected = "LEFT while its commands do not stay" },
         { ARRIVED, CV_FRAME_HAS_LEFT,
@@ -324,7 +324,7 @@ static void frames_that_cannot_come_close_the_host(void **state)
         { ARRIVED, CV_FRAME_REDUCE, .expected = "REDUCE while nothing of the kind" },
         { COMPUTED, CV_FRAME_COMPUTED,
           .expected = "COMPUTED while its output is coming" },
-        { COMPUTED, CV_FRAME_END, .expected = "0 have come" },
+        { COMPUTED, CV_FRAME_END, .expected = "0 have arrived" },
         { COMPUTED, CV_FRAME_OUTPUT, .chunk = 1000, .text = "forged",
           .expected = "OUTPUT while it has no such piece" },
         { ENDED, CV_FRAME_OUTPUT, .text = "more",
@@ -339,7 +339,7 @@ static void frames_that_cannot_come_close_the_host(void **state)
         run_with(&lies[i]);
 }
 
-/* More of its output than there is: the end does not fit any more. */
+/* More output than exists: the end no longer fits. */
 static void outputs_of_others_are_not_mixed_in(void **state)
 {
     (void)state;
@@ -387,21 +387,21 @@ static void strange_time(struct cv_remote_end *end)
     end->compute_s = (double)INFINITY;
 }
 
-/* What was sent is what has come, both ways, or the piece is done again elsewhere. */
+/* Sent bytes equal received bytes, both ways, or the piece is done again elsewhere. */
 static void counts_are_compared(void **state)
 {
     static const struct lie lies[] = {
         { IN_END, .bend = less_came,
           .expected = "bytes of a piece were sent there, and" },
-        { IN_END, .bend = others_came, .expected = " others have come" },
+        { IN_END, .bend = others_came, .expected = " others have arrived" },
         { IN_END, .bend = less_was_given,
           .expected = "bytes, and its command was given" },
         { IN_END, .bend = more_was_sent,
           .expected = "bytes of an output were sent, and" },
-        { IN_END, .bend = others_were_sent, .expected = " others have come" },
-        { IN_END, .bend = strange_status, .expected = "END that says what cannot be" },
-        { IN_END, .bend = strange_flags, .expected = "END that says what cannot be" },
-        { IN_END, .bend = strange_time, .expected = "END that says what cannot be" },
+        { IN_END, .bend = others_were_sent, .expected = " others have arrived" },
+        { IN_END, .bend = strange_status, .expected = "END with impossible values" },
+        { IN_END, .bend = strange_flags, .expected = "END with impossible values" },
+        { IN_END, .bend = strange_time, .expected = "END with impossible values" },
     };
 
     (void)state;
@@ -443,7 +443,7 @@ static void forged_texts_do_not_reach_the_terminal(void **state)
         run_with(&lies[i]);
 }
 
-/* However many there are, one line is said of them. */
+/* Any number of them causes one line. */
 static void floods_are_stopped(void **state)
 {
     static const struct lie lies[] = {
@@ -458,15 +458,15 @@ static void floods_are_stopped(void **state)
         run_with(&lies[i]);
 }
 
-/* Who only says that he is there is held to --timeout: while the command of a piece should be at
- * work, and while its output should come; before the piece is there, sooner. */
+/* A host that only sends pings is subject to --timeout: while the command of a piece
+ * should run, and while its output should come; before the piece has arrived, sooner. */
 static void idlers_are_held_to_the_timeout(void **state)
 {
     static const struct lie lies[] = { { ANNOUNCED, .idle = true },
                                        { ARRIVED, .idle = true },
                                        { COMPUTED, .idle = true } };
     static const char *const ends[] = {
-        ": left out: its link is so slow that nothing of what it was sent came in 5 s\n",
+        ": left out: no data arrived there in 5 s: its link is too slow\n",
         ": lost, its chunks go elsewhere: a chunk has not ended "
         "within 1 s (failures.timeout_s) and 5 s more\n",
     };
@@ -490,8 +490,8 @@ static void idlers_are_held_to_the_timeout(void **state)
     close_world(&world);
 }
 
-/* A host may say of every piece that its command is silent and has gone then: it is said
- * once of each, and counted. */
+/* A host may report a silent command and exit for every piece: one line is printed, and
+ * the rest counted. */
 static void notes_of_one_kind_are_counted(void **state)
 {
     static const struct lie lie = { .complains = true };

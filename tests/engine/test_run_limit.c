@@ -23,7 +23,7 @@ static size_t first_long(const struct split_input *input, size_t max)
     return SIZE_MAX;
 }
 
-/* Take all there is; what came of it. */
+/* Take all there is; its result. */
 static enum cleave_status take_all(struct cv_source *source, struct cv_random *random,
                                    int writer, const struct split_input *input,
                                    struct cleave_error *err)

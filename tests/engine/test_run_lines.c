@@ -27,7 +27,7 @@ static struct trial make(uint32_t number, bool early)
     return trial;
 }
 
-/* Nobody fails: nothing else is different than without lines. */
+/* Without failures, output equals output without lines. */
 static void lines_are_the_output(void **state)
 {
     (void)state;
@@ -46,7 +46,7 @@ static void lines_are_the_output(void **state)
     }
 }
 
-/* Hosts of which at least one comes back or stays. */
+/* Hosts, at least one of which returns or stays. */
 static void let_them_go(const struct trial *trial, uint32_t number)
 {
     for (uint32_t h = 0; h < trial->nhosts; h++) {
@@ -60,8 +60,8 @@ static void let_them_go(const struct trial *trial, uint32_t number)
     }
 }
 
-/* Hosts go and come back. What was in front, and had said something, has failed with its host; a
- * chunk of which nothing was seen is done elsewhere. */
+/* Hosts go and come back. The first chunk, with written lines, has failed with its host;
+ * a chunk without visible output is done elsewhere. */
 static void nothing_is_done_twice(void **state)
 {
     uint32_t torn = 0, whole = 0;
@@ -88,9 +88,9 @@ static void nothing_is_done_twice(void **state)
     assert_true(torn > 10 && whole > 10);
 }
 
-/* By default what was written is kept: the chunk is done again, as often as it takes, and nothing of
- * it is there twice. */
-static void what_was_seen_is_done_again(void **state)
+/* By default written lines are kept: the chunk is repeated until it succeeds, and no line
+ * is duplicated. */
+static void a_seen_chunk_is_done_again(void **state)
 {
     uint32_t seen = 0;
 
@@ -138,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_output),
         cmocka_unit_test(nothing_is_done_twice),
-        cmocka_unit_test(what_was_seen_is_done_again),
+        cmocka_unit_test(a_seen_chunk_is_done_again),
         cmocka_unit_test(frames_that_are_missed_are_noticed),
     };
 

@@ -20,9 +20,9 @@
 struct side {
     struct cv_poller *poller;
     struct cv_link link;
-    int in, out; /* what the link reads is written here, and the other way round        */
+    int in, out; /* bytes read by the link are written here, and vice versa */
     unsigned frames, broke;
-    struct cv_frame_head head; /* of the last frame */
+    struct cv_frame_head head; /* head of the last frame */
     struct cleave_error err;
 };
 
@@ -92,7 +92,7 @@ static void assert_broke(const struct side *side, const char *expected)
     assert_string_equal(side->err.text, expected);
 }
 
-/* Of what a damaged length promises not a byte is waited for. */
+/* A damaged length causes no wait for its bytes. */
 static void a_damaged_length_is_noticed_at_once(void **state)
 {
     (void)state;
@@ -128,8 +128,8 @@ static void a_damaged_payload_is_noticed(void **state)
     close_side(&side);
 }
 
-/* What is packed into little may be more than such a frame may have. */
-static void what_is_compressed_has_limits_as_well(void **state)
+/* A small packed frame may decode to more than the limit. */
+static void compressed_data_has_limits_as_well(void **state)
 {
     static unsigned char zeros[10000], small[10000], bytes[CV_FRAME_HEAD + sizeof small];
     struct cv_link_compressor compressor;
@@ -156,7 +156,7 @@ static void what_is_compressed_has_limits_as_well(void **state)
     close_side(&side);
 }
 
-/* Both sides sum up what a frame was before it was compressed. */
+/* Both sides compute the checksum before compression. */
 static void the_checksum_of_a_frame_comes_as_it_was_given(void **state)
 {
     static unsigned char zeros[10000], bytes[CV_FRAME_HEAD + sizeof zeros];
@@ -182,8 +182,8 @@ static void the_checksum_of_a_frame_comes_as_it_was_given(void **state)
     }
 }
 
-/* One more byte of a frame that never ends, whenever there is room for one: nobody speaks
- * there. Pings are heard. */
+/* One more byte of an endless frame, whenever there is room for it: the peer counts as
+ * silent. Pings count as signs of life. */
 static void only_whole_frames_are_signs_of_life(void **state)
 {
     (void)state;
@@ -207,13 +207,13 @@ static void only_whole_frames_are_signs_of_life(void **state)
         if (whole)
             assert_int_equal(side.broke, 0);
         else
-            assert_broke(&side, "nothing was heard for 0.2 s");
+            assert_broke(&side, "it sent nothing for 0.2 s");
         close_side(&side);
     }
 }
 
-/* Nobody reads: no more is kept than the limit, and that is the end of it. */
-static void what_nobody_reads_is_not_kept_without_end(void **state)
+/* Without a reader: at most the limit is kept, and then the link fails. */
+static void unread_data_is_bounded(void **state)
 {
     static const unsigned char payload[100000];
     struct side side;
@@ -227,11 +227,11 @@ static void what_nobody_reads_is_not_kept_without_end(void **state)
     assert_int_equal(side.broke, 0); /* not while something is being sent */
     for (int i = 0; i < 100 && side.broke == 0; i++)
         assert_int_equal(cv_poller_wait(side.poller, 1, NULL), CLEAVE_OK);
-    assert_broke(&side, "it does not read what it is sent");
+    assert_broke(&side, "it does not read its input");
     close_side(&side);
 }
 
-static void an_end_within_a_frame_is_told_from_one_between(void **state)
+static void an_end_within_a_frame_differs_from_one_between_frames(void **state)
 {
     static const struct {
         size_t length;
@@ -330,7 +330,7 @@ static void finish_drops_bytes_without_a_reader(void **state)
 
 /* A host that is ready, with one slot and a long piece for it; the test is the worker. */
 struct sender {
-    struct side side; /* its link is not used: that of the host is */
+    struct side side; /* its link is unused: the host's link is used */
     struct cv_hosts hosts;
     struct cv_host host;
     struct cv_host_seat seat;
@@ -404,7 +404,7 @@ static void close_sender(struct sender *sender)
     close(sender->side.out);
 }
 
-/* All that is sent while nothing is acknowledged: how many bytes of the piece. */
+/* Bytes of the piece that are sent without acknowledgement. */
 static uint64_t drain(struct sender *sender)
 {
     static unsigned char bytes[1 << 22];
@@ -439,7 +439,7 @@ static uint64_t drain(struct sender *sender)
 }
 
 /* No more is on its way than the link moves in a quarter of a second, and a frame. */
-static void only_a_moment_of_sending_is_under_way(void **state)
+static void only_a_moment_of_sending_is_in_flight(void **state)
 {
     enum { LONG = 16 << 20, FRAME = 256 << 10 };
     static char zeros[LONG];
@@ -452,7 +452,7 @@ static void only_a_moment_of_sending_is_under_way(void **state)
     assert_in_range(sender.came, 64 << 10, (64 << 10) + (32 << 10));
     assert_int_equal(sender.came, sender.host.in_flight);
     assert_int_equal(drain(&sender), 0);
-    /* Each time all of it has come; 8 MB/s are 2 MB in a quarter of a second. */
+    /* Each time all bytes have arrived; 8 MB/s are 2 MB in a quarter of a second. */
     for (int i = 0; i < 4; i++) {
         const double rate_Bps = 1e6 * (1 << i);
 
@@ -473,14 +473,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_length_is_noticed_at_once),
         cmocka_unit_test(a_damaged_payload_is_noticed),
-        cmocka_unit_test(what_is_compressed_has_limits_as_well),
+        cmocka_unit_test(compressed_data_has_limits_as_well),
         cmocka_unit_test(the_checksum_of_a_frame_comes_as_it_was_given),
         cmocka_unit_test(only_whole_frames_are_signs_of_life),
-        cmocka_unit_test(what_nobody_reads_is_not_kept_without_end),
-        cmocka_unit_test(an_end_within_a_frame_is_told_from_one_between),
+        cmocka_unit_test(unread_data_is_bounded),
+        cmocka_unit_test(an_end_within_a_frame_differs_from_one_between_frames),
         cmocka_unit_test(finish_ends_between_frames),
         cmocka_unit_test(finish_drops_bytes_without_a_reader),
-        cmocka_unit_test(only_a_moment_of_sending_is_under_way),
+        cmocka_unit_test(only_a_moment_of_sending_is_in_flight),
     };
 
     signal(SIGPIPE, SIG_IGN);

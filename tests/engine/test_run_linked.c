@@ -129,8 +129,8 @@ static enum cleave_status execute(struct world *world, struct cleave_execution r
     return status;
 }
 
-/* In order, whatever is done with outputs: kept in memory and on disk, folded, in files
- * of their own, remembered. */
+/* In order, for all uses of outputs: kept in memory and on disk, folded, in separate
+ * files, journalled. */
 static void all_is_written(void **state)
 {
     static const struct {
@@ -207,7 +207,7 @@ static void a_pipe_gets_all(void **state)
     close_world(&world);
 }
 
-/* A worker is killed when two of its outputs have come and wait for the first chunk: they
+/* A worker is killed when two of its outputs have arrived and wait for the first chunk: they
  * are written none the less, and only what it was working on is done again. */
 static void a_worker_is_lost(void **state)
 {
@@ -234,7 +234,7 @@ static void a_worker_is_lost(void **state)
               "awk \"{ for (i = 0; i < 10; i++) print }\" \"$0/in\" | cmp - \"$0/out\"");
         assert_int_equal(result->failed, 0);
         assert_non_null(strstr(world.notes, "w.2: lost"));
-        /* The one that killed it, and perhaps another that had been sent ahead. */
+        /* The chunk that killed it, and perhaps another that had been sent ahead. */
         assert_in_range(result->lost, 1, 2);
         snprintf(text, sizeof text, "test $(wc -l <\"$0/begun\") = %llu",
                  (unsigned long long)result->chunks + 1);

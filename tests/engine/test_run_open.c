@@ -10,7 +10,7 @@
 
 /* --- everything at once ------------------------------------------------------------------- */
 
-/* Whatever a policy does with chunks: the output is that of the input, in its order. */
+/* For every policy the output equals the input, in its order. */
 static void keeps_every_byte(void **state)
 {
     struct text all;
@@ -33,8 +33,8 @@ static void keeps_every_byte(void **state)
     free(all.bytes);
 }
 
-/* What is given later follows what was given before, whatever a record is: headers come once,
- * mates come along, and a file that lacks its end gets it. */
+/* Later input follows earlier input, for every kind of record: headers come once, mates
+ * come along, and a file that lacks its final newline gets it. */
 static void cuts_as_always(void **state)
 {
     static const char *const with_mates[] = { "sh", "-c", "paste - /dev/fd/3", NULL };
@@ -170,8 +170,8 @@ static void binds_late(void **state)
     forget(&ran);
 }
 
-/* When it reads first and when it has read all is told. */
-static void hears_the_reader(void **state)
+/* Events report the first read and the end of reading. */
+static void policy_is_notified_of_reading(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 0, 1e9 },
@@ -240,7 +240,7 @@ static void takes_back_and_gives_again(void **state)
     forget(&ran);
 }
 
-/* A chunk that nobody closes is no reason to wait for ever. */
+/* A chunk that is never closed does not block the run. */
 static void names_who_leaves_them_open(void **state)
 {
     static const struct script_step blank[] = { { CLEAVE_START, CLEAVE_OPEN, 0, 0 } },
@@ -264,7 +264,7 @@ static void names_who_leaves_them_open(void **state)
 
 /* --- failures ----------------------------------------------------------------------------- */
 
-/* What was given is tried again as a whole; a command is not late before it has input. */
+/* The given input is repeated as a whole; a command is not late before it has input. */
 static void tries_again(void **state)
 {
     static const struct script_step steps[] = {
@@ -297,9 +297,9 @@ static void tries_again(void **state)
     forget(&ran);
 }
 
-/* What failed is tried by a worker whose open chunk waits for an order, which comes only when
- * that is done. */
-static void asks_who_waits(void **state)
+/* A failed chunk is tried by a worker whose open chunk waits for an order, which comes
+ * only after it. */
+static void policy_asks_waiting_workers(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 1, 0 },    { AT_ONCE, CLEAVE_OPEN, 2, 0 },
@@ -369,7 +369,8 @@ static void is_stopped(void **state)
     forget(&ran);
 }
 
-/* What was done is known to a later run, and results are reduced, as of any chunk. */
+/* Finished chunks are known to a later run, and results are reduced, as with any
+ * chunk. */
 static void is_kept_and_reduced(void **state)
 {
     char journal[80];
@@ -442,8 +443,8 @@ static void waits_for_streams(void **state)
     free(all.bytes);
 }
 
-/* What has come is given: who writes the stream may be waiting for what becomes of it. */
-static void gives_what_has_come(void **state)
+/* Arrived input is given out: the writer of the stream may wait for its output. */
+static void policy_gives_arrived_input(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 0, 0 },
@@ -532,16 +533,16 @@ static int test(void)
         cmocka_unit_test(cuts_as_always),
         cmocka_unit_test(takes_any_command),
         cmocka_unit_test(binds_late),
-        cmocka_unit_test(hears_the_reader),
+        cmocka_unit_test(policy_is_notified_of_reading),
         cmocka_unit_test(takes_back_and_gives_again),
         cmocka_unit_test(names_who_leaves_them_open),
         cmocka_unit_test(tries_again),
-        cmocka_unit_test(asks_who_waits),
+        cmocka_unit_test(policy_asks_waiting_workers),
         cmocka_unit_test(ends_early),
         cmocka_unit_test(is_stopped),
         cmocka_unit_test(is_kept_and_reduced),
         cmocka_unit_test(waits_for_streams),
-        cmocka_unit_test(gives_what_has_come),
+        cmocka_unit_test(policy_gives_arrived_input),
         cmocka_unit_test(keeps_within_the_hold),
     };
 

@@ -22,7 +22,7 @@ static int serve(void)
 static struct cleave_platform *platform;
 static bool shares_input; /* hosts read it themselves */
 
-/* Two hosts, the second of which has two slots. */
+/* Two hosts; the second has two slots. */
 static struct cleave_execution on_hosts(const char *port,
                                         struct cleave_execution execution)
 {
@@ -46,7 +46,7 @@ static struct cleave_execution on_hosts(const char *port,
     return execution;
 }
 
-/* Whatever a policy does with chunks: the output is that of the input, in its order. */
+/* For every policy the output equals the input, in its order. */
 static void keeps_every_byte(void **state)
 {
     struct text all;
@@ -138,8 +138,8 @@ static void takes_any_command(void **state)
     free(all.bytes);
 }
 
-/* When it reads first and when it has read all is told, with the times of that machine. */
-static void hears_the_reader(void **state)
+/* Events report the first read and the end of reading, with that machine's times. */
+static void hosts_notify_the_policy_of_reading(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 1, 0 },     { AT_ONCE, CLEAVE_EXTEND, 1, 1e9 },
@@ -194,7 +194,7 @@ static struct ran run_held(const struct script_step *steps, size_t nsteps,
     return ran;
 }
 
-/* What was sent there and not fed comes back when it is asked for, and is sent again. */
+/* Bytes that were sent there and not fed come back on recall, and are sent again. */
 static void takes_back_and_gives_again(void **state)
 {
     static const struct script_step steps[] = {
@@ -243,7 +243,7 @@ static void sends_no_more_than_is_read(void **state)
     forget(&ran);
 }
 
-/* A command has its time from its first byte on. */
+/* The time of a command begins at its first byte. */
 static void is_held_to_the_timeout(void **state)
 {
     static const struct script_step steps[] = {
@@ -269,7 +269,7 @@ static void is_held_to_the_timeout(void **state)
     forget(&ran);
 }
 
-/* What was done is kept, with the hash of what it was made from, wherever that was read. */
+/* Finished chunks are kept, with the hash of their input, on any machine. */
 static void is_kept(void **state)
 {
     struct text all;
@@ -302,7 +302,7 @@ static void is_kept(void **state)
     free(all.bytes);
 }
 
-/* What a machine had that is gone is done by others. */
+/* Other machines do the chunks of a lost machine. */
 static void bears_losses(void **state)
 {
     struct text all;
@@ -332,7 +332,7 @@ static int test(void)
         cmocka_unit_test(keeps_every_byte),
         cmocka_unit_test(sends_what_belongs_to_it),
         cmocka_unit_test(takes_any_command),
-        cmocka_unit_test(hears_the_reader),
+        cmocka_unit_test(hosts_notify_the_policy_of_reading),
         cmocka_unit_test(takes_back_and_gives_again),
         cmocka_unit_test(sends_no_more_than_is_read),
         cmocka_unit_test(is_held_to_the_timeout),

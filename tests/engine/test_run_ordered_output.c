@@ -116,7 +116,7 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     assert_file(sink, 0, 100, text);
     assert_file(sink, 100, 100 + SIZE, text);
 
-    /* What was written makes room again. */
+    /* Written output makes room again. */
     assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
     assert_in_range(cv_ordered_output_usage(outputs).memory, 0, LIMIT / 2);
     assert_int_equal(cv_ordered_output_usage(outputs).most_disk, SIZE);
@@ -126,7 +126,7 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-static void separate_outputs_are_whole_files(void **state)
+static void separate_outputs_are_complete_files(void **state)
 {
     enum { SIZE = 200000, OUTPUTS = 5 };
     const size_t before = open_descriptors();
@@ -173,7 +173,7 @@ static void separate_outputs_are_whole_files(void **state)
 
 enum { CHUNKS = 300, OPEN = 4, LARGEST = 400000, SHIFT = 31 };
 
-/* Where outputs go, and what has come out there. */
+/* The sink of outputs, and the bytes that arrived there. */
 struct sink {
     int fd, reader; /* reader: -1 for a file that is looked at in the end */
     char *got;
@@ -277,8 +277,8 @@ static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
     free(text);
 }
 
-/* An output that ends where memory does has looked for room on disk, but has put nothing
- * there: what comes to the disk after it does not touch it. */
+/* An output that ends exactly at the memory limit has reserved room on disk, but has put
+ * nothing there: later output on the disk does not touch it. */
 static void an_output_that_just_fits_stays_whole(void **state)
 {
     char *text = make_text(3, 3000);
@@ -309,7 +309,7 @@ static void an_output_that_just_fits_stays_whole(void **state)
 }
 
 /* A pipe holds pages, not copies: none may change while it is in there. */
-static void a_pipe_gets_what_was_finished(void **state)
+static void a_pipe_gets_finished_output(void **state)
 {
     static const uint64_t memories[] = { 0, 100000, 1 << 20, 256 << 20 };
 
@@ -326,7 +326,7 @@ static void a_pipe_gets_what_was_finished(void **state)
     }
 }
 
-static void a_file_gets_what_was_finished(void **state)
+static void a_file_gets_finished_output(void **state)
 {
     static const uint64_t memories[] = { 0, 100000, 256 << 20 };
 
@@ -344,7 +344,7 @@ static void a_file_gets_what_was_finished(void **state)
     }
 }
 
-static void a_socket_gets_what_was_finished(void **state)
+static void a_socket_gets_finished_output(void **state)
 {
     int ends[2];
     struct sink sink;
@@ -382,8 +382,8 @@ static void unordered_outputs_are_not_held_up(void **state)
 
 /* --- with a poller -------------------------------------------------------------------------- */
 
-/* Nobody reads at first: filling must go on, and nothing may be lost. */
-static void a_slow_reader_holds_nobody_up(void **state)
+/* Without a reader at first: filling must continue, and nothing may be lost. */
+static void a_slow_reader_blocks_no_worker(void **state)
 {
     const size_t size = 1 << 20;
     char *text = make_text(5, size), *got = malloc(3 * size);
@@ -436,9 +436,9 @@ static void assert_failed(const struct cv_ordered_output *outputs, int error,
     assert_string_equal(record.text, text);
 }
 
-static void a_sink_that_nobody_reads_is_an_error(void **state)
+static void an_unread_sink_is_an_error(void **state)
 {
-    const char *text = "cannot write to stdout: nobody reads it any more";
+    const char *text = "cannot write to stdout: its reader has exited";
 
     (void)state;
     /* First with something to write, then with nothing. */
@@ -515,7 +515,7 @@ static void a_bad_directory_is_named(void **state)
     cv_ordered_output_free(outputs);
 }
 
-/* In a child, as it gets file systems of its own: 77 if it may not, 0 if all is well. */
+/* In a child with a separate mount namespace: 77 without permission, 0 on success. */
 static int fill_a_small_disk(const char *folder)
 {
     struct cleave_error error = { .text = "" };
@@ -584,14 +584,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_written_in_input_order),
         cmocka_unit_test(past_the_limit_outputs_go_to_disk),
-        cmocka_unit_test(separate_outputs_are_whole_files),
+        cmocka_unit_test(separate_outputs_are_complete_files),
         cmocka_unit_test(an_output_that_just_fits_stays_whole),
-        cmocka_unit_test(a_pipe_gets_what_was_finished),
-        cmocka_unit_test(a_file_gets_what_was_finished),
-        cmocka_unit_test(a_socket_gets_what_was_finished),
+        cmocka_unit_test(a_pipe_gets_finished_output),
+        cmocka_unit_test(a_file_gets_finished_output),
+        cmocka_unit_test(a_socket_gets_finished_output),
         cmocka_unit_test(unordered_outputs_are_not_held_up),
-        cmocka_unit_test(a_slow_reader_holds_nobody_up),
-        cmocka_unit_test(a_sink_that_nobody_reads_is_an_error),
+        cmocka_unit_test(a_slow_reader_blocks_no_worker),
+        cmocka_unit_test(an_unread_sink_is_an_error),
         cmocka_unit_test(a_full_sink_is_an_error),
         cmocka_unit_test(a_bad_directory_is_named),
         cmocka_unit_test(a_full_disk_is_an_error),

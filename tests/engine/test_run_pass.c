@@ -17,7 +17,7 @@ static struct cv_ordered_output *make_gather(int sink, uint64_t memory)
         .sink = sink, .memory = memory, .directory = "/tmp", .lines = true });
 }
 
-/* What a command has just written. */
+/* Newest output of a command. */
 static void say(struct cv_chunk_output *store, const char *bytes, size_t length)
 {
     enum cv_chunk_output_state state;
@@ -60,7 +60,8 @@ static void whole_lines_of_the_one_in_front(void **state)
     say(first, "2\na3", 4);
     write_all(outputs);
     assert_int_equal(cv_ordered_output_usage(outputs).written, 6);
-    /* Its end is written as it is; what the next has said by then follows at once. */
+    /* Its end is written unchanged; the output of the next by that time follows at
+     * once. */
     must(cv_ordered_output_finish(outputs, first, 0, 10, &err));
     write_all(outputs);
     assert_int_equal(outputs->position, 10);
@@ -76,7 +77,7 @@ static void whole_lines_of_the_one_in_front(void **state)
 }
 
 /* Nothing of it was written: another may come in its place, or nothing. */
-static void what_is_dropped_makes_room(void **state)
+static void dropping_makes_room(void **state)
 {
     const int sink = make_file("", 0);
     struct cv_ordered_output *outputs = make_gather(sink, 1 << 20);
@@ -109,8 +110,8 @@ static void what_is_dropped_makes_room(void **state)
     close(sink);
 }
 
-/* It may go on for ever: what is read takes no room, and disk that was needed comes back. */
-static void what_is_written_is_given_back(void **state)
+/* Output may be endless: read bytes take no room, and disk space is returned. */
+static void written_memory_is_given_back(void **state)
 {
     enum { LIMIT = 100000, LINES = 200000 };
     const int sink = make_file("", 0);
@@ -124,7 +125,7 @@ static void what_is_written_is_given_back(void **state)
     cv_ordered_output_offer(first, 0, NULL, NULL);
     for (int i = 0; i < 3; i++) {
         say(first, text, sizeof text - 1);
-        assert_true(outputs->disk > 0); /* nobody has written since */
+        assert_true(outputs->disk > 0); /* no write happened since */
         assert_true(outputs->memory <= LIMIT);
         write_all(outputs);
         assert_int_equal(first->nextents, 0);
@@ -151,7 +152,7 @@ static void what_is_written_is_given_back(void **state)
     close(sink);
 }
 
-/* Lines come by themselves, as far as the pipe takes them, and go on when it is read. */
+/* Lines come without a call, as far as the pipe takes them, and continue after a read. */
 static void a_pipe_that_is_full_is_not_waited_for(void **state)
 {
     enum { BYTES = 300000 };
@@ -191,8 +192,8 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
     cv_pipe_close(&pipe);
 }
 
-/* Lines are taken out of what is still being filled, also when it lies on disk; the rest is read
- * when it is complete. */
+/* Lines are taken out of an unfinished output, also from disk; the rest is read when it
+ * is complete. */
 static void lines_are_taken_out(void **state)
 {
     enum { LIMIT = 100000, TAKEN = 70000 };
@@ -223,7 +224,7 @@ static void lines_are_taken_out(void **state)
         memcpy(all + done, room, length);
         done += length;
     } while (length > 0);
-    assert_int_equal(done, sizeof text - 1); /* which is behind a line */
+    assert_int_equal(done, sizeof text - 1); /* the byte follows a line */
     must(cv_chunk_output_read(store, room, sizeof room, &bytes, &length, &err));
     assert_int_equal(length, 1);
     memcpy(all + done, bytes, 1);
@@ -233,7 +234,7 @@ static void lines_are_taken_out(void **state)
     cv_ordered_output_free(outputs);
 }
 
-/* What is behind the last line goes, wherever it lies. */
+/* Bytes after the last line are dropped, in memory and on disk. */
 static void the_beginning_of_a_line_is_forgotten(void **state)
 {
     static const size_t lengths[] = { 3, 20000, 99990, 100010, 400000, 700000 };
@@ -268,8 +269,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_lines_of_the_one_in_front),
-        cmocka_unit_test(what_is_dropped_makes_room),
-        cmocka_unit_test(what_is_written_is_given_back),
+        cmocka_unit_test(dropping_makes_room),
+        cmocka_unit_test(written_memory_is_given_back),
         cmocka_unit_test(a_pipe_that_is_full_is_not_waited_for),
         cmocka_unit_test(lines_are_taken_out),
         cmocka_unit_test(the_beginning_of_a_line_is_forgotten),

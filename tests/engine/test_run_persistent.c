@@ -101,7 +101,7 @@ static void answer_first(uint64_t length)
     free(bytes);
 }
 
-/* What it does with a chunk that says "bad", before it answers. */
+/* Reaction to a chunk with "bad", before the answer. */
 static void misbehave(const char *how, const char *marker)
 {
     if (strcmp(how, "exit") == 0)
@@ -279,7 +279,7 @@ static void assert_ran(const struct ran *ran)
     assert_non_null(ran->result);
 }
 
-/* Lines "1\n" ... but for line `bad`, which says so. */
+/* Lines "1\n" ... except line `bad`. */
 static char *make_lines(int count, int bad, size_t *length)
 {
     char *text = malloc((size_t)count * 20 + 1);
@@ -409,7 +409,7 @@ static void test_failures(void **state)
         { "exit", "the command exited with status 3", 3 },
         { "kill", "the command was ended by SIGKILL (killed)", 3 },
         { "half", "the command exited before it answered", 3 },
-        { "text", "the command answered with something that is no length", 3 },
+        { "text", "the command answered with an invalid length", 3 },
         { "hang", "the command took longer than 4 s", 3 },
         { "close", "the command was ended by SIGTERM (terminated)", 3 },
     };
@@ -442,7 +442,7 @@ static void test_failures(void **state)
     free(lines);
 }
 
-/* One that exits with 0 instead of answering is not asked for ever. */
+/* A command that exits with 0 instead of answering is not started for ever. */
 static void test_exit_instead(void **state)
 {
     size_t length;
@@ -473,7 +473,7 @@ static void test_second_try(void **state)
     assert_int_equal(ran.result->failed, 0);
     assert_int_equal(ran.result->retries, 1);
     assert_string_equal(ran.output, lines);
-    /* The one that ended is started again only if the other one leaves it something. */
+    /* The ended command restarts only if the other one leaves it work. */
     assert_in_range(ran.starts, 2, 3);
     forget(&ran);
     free(lines);
@@ -497,7 +497,7 @@ static void test_three_each(void **state)
     free(lines);
 }
 
-/* What is written beyond an answer makes that chunk fail, or the end of the command. */
+/* Output after an answer makes that chunk fail, or the end of the command. */
 static void test_stray_output(void **state)
 {
     size_t length;
@@ -533,7 +533,7 @@ static void test_bad_end(void **state)
     free(lines);
 }
 
-/* A command that does not know frames is said so at once. */
+/* A command without frames is reported at once. */
 static void test_no_frames(void **state)
 {
     struct ran ran = run("text", "bad\nbad\nbad\n", 12,
@@ -584,7 +584,7 @@ static void test_learn(void **state)
     free(lines);
 }
 
-/* Mates come as frames of their own. */
+/* Mates come in separate frames. */
 static void test_mates(void **state)
 {
     char *first = NULL, *second = NULL, mates[PATH_MAX], *line;

@@ -84,7 +84,7 @@ static void parts_arrive_one_after_the_other(void **state)
 }
 
 /* The memory of this process can be read at an offset but not spliced. */
-static void what_cannot_be_spliced_is_copied(void **state)
+static void unspliceable_input_is_copied(void **state)
 {
     char *text = make_text(2, SIZE), *got = malloc(SIZE + 1);
     const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -114,7 +114,7 @@ static void what_cannot_be_spliced_is_copied(void **state)
     free(got);
 }
 
-/* Memory that lasts is lent: what is changed in it before it is read comes out changed. */
+/* Lasting memory is lent: a change before the read is visible. */
 static void memory_that_lasts_is_not_copied(void **state)
 {
     char *text = make_text(5, SIZE), *got = malloc(SIZE);
@@ -143,7 +143,7 @@ static void memory_that_lasts_is_not_copied(void **state)
     free(got);
 }
 
-static void what_was_fed_cannot_be_cut_off(void **state)
+static void fed_input_cannot_be_cut_off(void **state)
 {
     char *text = make_text(3, SIZE), *got = malloc(SIZE);
     const int file = make_file(text, SIZE);
@@ -217,7 +217,7 @@ static void sips_are_fed_into_an_empty_pipe(void **state)
     must(cv_pipe_open(&pipe, &err));
     cv_pipe_writer_init(&writer, pipe.write, parts, 2);
     cv_pipe_writer_narrow(&writer, SIP);
-    cv_pipe_widen(pipe.write, 65536); /* it is not for want of room */
+    cv_pipe_widen(pipe.write, 65536); /* the reason is not too little room */
     for (int i = 0; i < 2; i++) {
         must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
         assert_int_equal(fed, CV_FEED_FULL);
@@ -244,7 +244,7 @@ static void sips_are_fed_into_an_empty_pipe(void **state)
     assert_memory_equal(got + 1, text + 1, SIZE - 1);
     cv_pipe_close(&pipe);
 
-    /* One that cannot tell that it is empty is filled. */
+    /* A pipe without a known fill level is filled. */
     must(cv_pipe_open(&pipe, &err));
     cv_pipe_writer_init(&writer, pipe.write, parts, 2);
     cv_pipe_writer_narrow(&writer, SIP);
@@ -291,7 +291,7 @@ struct scarce_reader {
     struct cv_lazy_reader lazy;
     struct cv_writer_thread threaded;
     const char *text;
-    uint64_t end; /* of the flow, if there is one: nobody may ask for more */
+    uint64_t end; /* end of the flow, if any: no order may go beyond */
     unsigned refused, begun, stopped;
 };
 
@@ -336,7 +336,7 @@ static void stop_of_scarce(struct cv_writer_thread *threaded)
     cv_writer_thread_stop(threaded);
 }
 
-static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
+static void without_threads_the_feeder_makes_the_input(void **state)
 {
     char *text = make_text(9, SIZE), *got = malloc(SIZE);
 
@@ -355,7 +355,8 @@ static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
                                          .text = text };
         must(cv_pipe_open(&pipe, &err));
         cv_pipe_writer_init(&writer, pipe.write, &part, 1);
-        /* It becomes longer on the way: what is behind the first end is asked for anew. */
+        /* It becomes longer during the feed: bytes after the first end are requested
+         * again. */
         must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
         assert_int_equal(fed, CV_FEED_FULL);
         assert_true(cv_pipe_writer_source(&writer) < 0);
@@ -377,13 +378,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_arrive_one_after_the_other),
-        cmocka_unit_test(what_cannot_be_spliced_is_copied),
+        cmocka_unit_test(unspliceable_input_is_copied),
         cmocka_unit_test(memory_that_lasts_is_not_copied),
-        cmocka_unit_test(what_was_fed_cannot_be_cut_off),
+        cmocka_unit_test(fed_input_cannot_be_cut_off),
         cmocka_unit_test(a_reader_may_go_away),
         cmocka_unit_test(sips_are_fed_into_an_empty_pipe),
         cmocka_unit_test(a_file_that_is_too_short_is_an_error),
-        cmocka_unit_test(what_no_thread_can_be_had_for_is_made_by_who_feeds),
+        cmocka_unit_test(without_threads_the_feeder_makes_the_input),
     };
 
     signal(SIGPIPE, SIG_IGN);

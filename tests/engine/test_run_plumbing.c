@@ -1,5 +1,5 @@
-/* test_run_plumbing.c -- chunks through real commands: poller, process, feed and gather
- * at work together. SPDX-License-Identifier: MIT
+/* test_run_plumbing.c -- chunks through real commands: poller, process, feed and ordered
+ * output together. SPDX-License-Identifier: MIT
  *
  * A small engine: chunks of a file are given to two commands at a time, their outputs
  * gathered in order. */
@@ -47,7 +47,7 @@ struct run {
     unsigned retries;
     double timeout_s; /* 0: none */
     struct slot slots[SLOTS];
-    /* What happened: */
+    /* Counts of results: */
     size_t done, failed, given_up, refused;
     int last_signal;
 };
@@ -128,7 +128,8 @@ static void read_more(void *context, unsigned events)
     maybe_end(slot);
 }
 
-/* Once a command has ended nobody may hold its output open: what it left is killed. */
+/* After the end of a command no process may hold its output open: remaining ones are
+ * killed. */
 static void see_end(void *context, unsigned events)
 {
     struct slot *slot = context;
@@ -267,7 +268,7 @@ static void chunks_come_back_in_order(void **state)
 }
 
 /* Every second chunk takes longer than the one after it. */
-static void order_does_not_depend_on_who_is_first(void **state)
+static void results_do_not_depend_on_the_first_worker(void **state)
 {
     char digits[40];
     struct run run = { 0 };
@@ -349,7 +350,7 @@ static void a_failed_try_leaves_no_output(void **state)
     assert_int_equal(system(clean), 0); // NOLINT(cert-env33-c): a name made here
 }
 
-static void what_fails_for_good_holds_nothing_up(void **state)
+static void a_failed_chunk_blocks_nothing(void **state)
 {
     struct run run = { .retries = 2 };
 
@@ -364,7 +365,7 @@ static void what_fails_for_good_holds_nothing_up(void **state)
     close(run.sink);
 }
 
-static void what_hangs_is_stopped(void **state)
+static void a_hanging_command_is_stopped(void **state)
 {
     struct run polite = { .timeout_s = 0.2 }, stubborn = { .timeout_s = 0.2 };
 
@@ -413,12 +414,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_come_back_in_order),
-        cmocka_unit_test(order_does_not_depend_on_who_is_first),
+        cmocka_unit_test(results_do_not_depend_on_the_first_worker),
         cmocka_unit_test(commands_need_not_read),
         cmocka_unit_test(commands_may_print_a_lot),
         cmocka_unit_test(a_failed_try_leaves_no_output),
-        cmocka_unit_test(what_fails_for_good_holds_nothing_up),
-        cmocka_unit_test(what_hangs_is_stopped),
+        cmocka_unit_test(a_failed_chunk_blocks_nothing),
+        cmocka_unit_test(a_hanging_command_is_stopped),
         cmocka_unit_test(children_left_behind_hold_nothing_up),
         cmocka_unit_test(many_small_chunks),
     };

@@ -11,7 +11,7 @@
 #include "run/common/process.h"
 #include "plumbing_check.h"
 
-/* What was called, in order. */
+/* Calls, in order. */
 struct calls {
     int list[64];
     size_t count;
@@ -24,7 +24,7 @@ struct caller {
     int number;
     unsigned events;
     struct cv_poller *poller;
-    struct caller *removes; /* another one, when called */
+    struct caller *removes; /* another caller, when called */
 };
 
 static void note(struct caller *caller)
@@ -48,7 +48,7 @@ static void timer_called(void *context)
     note(context);
 }
 
-static void a_pipe_tells_when_it_is_ready(void **state)
+static void a_pipe_reports_readiness(void **state)
 {
     const size_t before = open_descriptors();
     struct cv_poller *poller;
@@ -79,7 +79,7 @@ static void a_pipe_tells_when_it_is_ready(void **state)
     cv_poller_remove(poller, &writer.watch);
     cv_poller_remove(poller, &writer.watch);
 
-    /* The end is heard of even by who waits for nothing. */
+    /* A hang-up is reported even without requested events. */
     cv_close(&pipe.write);
     must(cv_poller_wait(poller, -1, &err));
     assert_int_equal(calls.count, 3);
@@ -91,7 +91,7 @@ static void a_pipe_tells_when_it_is_ready(void **state)
 }
 
 /* Both are ready in the same turn and each removes the other: one of them is called. */
-static void what_is_removed_is_not_called(void **state)
+static void a_removed_callback_is_not_called(void **state)
 {
     struct cv_poller *poller;
     struct calls calls = { .count = 0 };
@@ -117,7 +117,7 @@ static void what_is_removed_is_not_called(void **state)
     cv_poller_remove(poller, &one.watch);
     cv_poller_remove(poller, &two.watch);
 
-    /* The same with files, which are always ready. */
+    /* Files are always ready. */
     for (int i = 0; i < 2; i++)
         files[i] = make_file("", 0);
     must(cv_poller_add(poller, &one.watch, files[0], CV_WRITABLE, watch_called, &one,
@@ -139,7 +139,7 @@ static void what_is_removed_is_not_called(void **state)
 
 /* A process that was stopped finds a timer long due, and what that has waited for: it looks at
  * that first, but not for ever. */
-static void a_timer_that_is_late_waits_for_what_has_come(void **state)
+static void a_late_timer_waits_for_arrived_events(void **state)
 {
     struct cv_poller *poller;
     struct calls calls = { .count = 0 };
@@ -248,7 +248,8 @@ static void signals_arrive_and_the_mask_comes_back(void **state)
         assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
 }
 
-/* Whoever was stopped puts things away: the same signal once more does not end it meanwhile. */
+/* A stopped process cleans up: the same signal once more does not end it during that
+ * time. */
 static void signals_that_are_held_stay_blocked(void **state)
 {
     const int signals[] = { SIGINT, SIGTERM };
@@ -313,9 +314,9 @@ static void there_is_one_descriptor_for_no_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipe_tells_when_it_is_ready),
-        cmocka_unit_test(what_is_removed_is_not_called),
-        cmocka_unit_test(a_timer_that_is_late_waits_for_what_has_come),
+        cmocka_unit_test(a_pipe_reports_readiness),
+        cmocka_unit_test(a_removed_callback_is_not_called),
+        cmocka_unit_test(a_late_timer_waits_for_arrived_events),
         cmocka_unit_test(timers_are_called_in_order),
         cmocka_unit_test(signals_arrive_and_the_mask_comes_back),
         cmocka_unit_test(signals_that_are_held_stay_blocked),

@@ -23,7 +23,7 @@ static struct cv_starter *starter;
 static int nowhere;               /* /dev/null */
 static struct cv_command nothing; /* true */
 static struct cv_command patient; /* reads what never comes */
-static struct cv_process waits;   /* ... as long as somebody has to be alive */
+static struct cv_process waits;   /* ... held open as long as a process has to live */
 static struct cv_pipe never;
 
 #define WORDS(...)        \
@@ -73,7 +73,7 @@ static bool prepare(int tries)
     return false;
 }
 
-/* One that waits, and the end of its output. */
+/* A prestarted process, and the end of its output. */
 static struct cv_start *take(int *out)
 {
     struct cv_start *start = NULL;
@@ -85,7 +85,7 @@ static struct cv_start *take(int *out)
     return start;
 }
 
-/* One command is alive, and nobody is made ahead before somebody has asked. */
+/* One command is running, and no process is made ahead before the first request. */
 static void begin_starter(void)
 {
     int out;
@@ -104,7 +104,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Whoever was made ahead is gone with its starter. */
+/* Prestarted processes exit with their starter. */
 static int tear_down(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void read_all(int fd, char *out, size_t size)
     close(fd);
 }
 
-/* Its descriptors, signals and group, and what it reads. */
+/* Its descriptors, signals and group, and its input. */
 static const char show[] =
     "ls /proc/self/fd; grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status; cat; echo $0; "
     "set -- $(cat /proc/$$/stat); [ $5 = $$ ] && echo leads; exit 3";
@@ -183,7 +183,7 @@ static void it_holds_nothing_of_others(void **state)
     cv_pipe_close(&other);
 }
 
-static void why_it_could_not_become_the_command_is_told(void **state)
+static void a_failed_exec_reports_its_reason(void **state)
 {
     char path[] = "/tmp/cleave-test-XXXXXX";
     const int fd = mkstemp(path);
@@ -230,8 +230,8 @@ static void its_standard_error_is_a_pipe_for_the_slot(void **state)
     cv_command_done(&loud);
 }
 
-/* No more wait than there are commands, and what is not needed any more goes. */
-static void there_are_as_many_as_commands_until_nobody_needs_them(void **state)
+/* At most one process waits per command, and unneeded ones exit. */
+static void prestarted_processes_match_commands_until_unneeded(void **state)
 {
     const size_t before = open_descriptors();
     struct cv_process second;
@@ -248,7 +248,7 @@ static void there_are_as_many_as_commands_until_nobody_needs_them(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-/* Children of this process but for `known`; 0: there are none, -1: nobody says. */
+/* Children of this process except `known`; 0: none, -1: unknown. */
 static pid_t find_child(pid_t known)
 {
     char path[100], line[200] = "";
@@ -269,7 +269,7 @@ static pid_t find_child(pid_t known)
     return found;
 }
 
-static void one_that_was_killed_is_not_taken(void **state)
+static void a_killed_process_is_not_taken(void **state)
 {
     siginfo_t info;
     pid_t child;
@@ -320,7 +320,7 @@ static void it_ends_with_its_parent(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
-/* The child finds out, and all goes on as without. */
+/* The child detects it, and everything works without. */
 static void without_the_calls_for_it_there_are_none(void **state)
 {
     int out;
@@ -360,14 +360,13 @@ int main(void)
         cmocka_unit_test(commands_are_started_plainly_if_the_variable_is_set),
         cmocka_unit_test_setup_teardown(it_is_as_any_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_holds_nothing_of_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(why_it_could_not_become_the_command_is_told,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_exec_reports_its_reason, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(its_standard_error_is_a_pipe_for_the_slot, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
-            there_are_as_many_as_commands_until_nobody_needs_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_that_was_killed_is_not_taken, set_up,
-                                        tear_down),
+            prestarted_processes_match_commands_until_unneeded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_killed_process_is_not_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_ends_with_its_parent, set_up, tear_down),
     };
     const struct CMUnitTest refused[] = {
@@ -384,7 +383,7 @@ int main(void)
     must(cv_command_init(&nothing, NULL, WORDS("true"), &err));
     must(cv_command_init(&patient, NULL, WORDS("cat"), &err));
     failed = cmocka_run_group_tests_name("made ahead", tests, NULL, NULL);
-    /* The last one, as there is no way back. */
+    /* The last test, since the filter stays. */
     if (refuse_call(SYS_close_range, ENOSYS))
         failed += cmocka_run_group_tests_name("refused", refused, NULL, NULL);
     cv_command_done(&nothing);

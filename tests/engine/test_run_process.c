@@ -52,7 +52,7 @@ static void start(struct started *started, const char *const *words)
     cv_close(&started->out.write);
 }
 
-/* Read until nobody writes any more. */
+/* Read until all writers have exited. */
 static void read_output(struct started *started, char *out, size_t size)
 {
     size_t length = 0;
@@ -178,7 +178,7 @@ static void a_command_that_is_not_there_is_named(void **state)
              path);
     assert_refused(WORDS(path), text);
 
-    /* One that goes away after it was found. */
+    /* A program that disappears after it was found. */
     assert_int_equal(fchmod(fd, 0700), 0);
     must(cv_command_init(&command, NULL, WORDS(path), &err));
     assert_int_equal(unlink(path), 0);
@@ -220,7 +220,7 @@ static void a_file_without_a_first_line_is_a_script(void **state)
     unlink(path);
 }
 
-static void a_signal_is_told_from_an_exit(void **state)
+static void a_signal_differs_from_an_exit(void **state)
 {
     struct started started;
 
@@ -231,8 +231,8 @@ static void a_signal_is_told_from_an_exit(void **state)
     assert_int_equal(started.process.signal, SIGUSR1);
 }
 
-/* Writing to a pipe that nobody reads must end a command as it does in a shell, though
- * SIGPIPE is blocked and ignored here. */
+/* A write to a pipe without readers must end a command as in a shell, though SIGPIPE is
+ * blocked and ignored here. */
 static void a_command_dies_of_a_broken_pipe(void **state)
 {
     struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
@@ -252,7 +252,7 @@ static void a_command_dies_of_a_broken_pipe(void **state)
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-static void what_ignores_sigterm_is_killed(void **state)
+static void a_process_that_ignores_sigterm_is_killed(void **state)
 {
     struct started started;
     char byte;
@@ -298,13 +298,13 @@ static void children_left_behind_are_stopped_too(void **state)
     assert_int_equal(poll(&wait, 1, -1), 1);
     assert_int_equal(wait.revents & POLLHUP, 0);
     cv_process_signal(&started.process, SIGKILL);
-    read_output(&started, output, sizeof output); /* ends: nobody is left */
+    read_output(&started, output, sizeof output); /* ends: no writer is left */
     assert_string_equal(output, "out\n");
     finish(&started);
     assert_int_equal(started.process.exit_code, 0);
 }
 
-/* One is not listened to before that is asked for; what it came to is seen all the same. */
+/* One is not listened to before that is asked for; its status is seen anyway. */
 static void an_end_may_be_looked_for_instead(void **state)
 {
     const size_t before = open_descriptors();
@@ -365,7 +365,7 @@ static void killing_leaves_nothing(void **state)
     read_output(&started, output, sizeof output);
     assert_string_equal(output, "");
     cv_process_kill(&started.process);
-    cv_process_signal(&started.process, SIGTERM); /* nobody: nothing happens */
+    cv_process_signal(&started.process, SIGTERM); /* no process: no effect */
     cv_pipe_close(&started.out);
     cv_command_done(&started.command);
     assert_int_equal(open_descriptors(), before);
@@ -420,8 +420,8 @@ static void a_thousand_processes_leave_no_descriptors(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-/* The places of children that could not become a command are used again, once somebody has
- * asked what came of them, and no sooner. */
+/* Table entries of children whose exec failed are reused after their result was queried,
+ * and no sooner. */
 static void a_thousand_failed_starts_are_all_told(void **state)
 {
     const struct cv_process_files files = with_output(nowhere);
@@ -450,8 +450,8 @@ static void a_thousand_failed_starts_are_all_told(void **state)
     cv_command_done(&command);
 }
 
-/* More than may be under way: nobody's fault is forgotten before it was asked for. */
-static void failed_starts_that_nobody_asks_about_are_kept(void **state)
+/* More failures than may be in progress: none is forgotten before its query. */
+static void unqueried_failed_starts_are_kept(void **state)
 {
     enum { MANY = 100 };
     const struct cv_process_files files = with_output(nowhere);
@@ -502,8 +502,9 @@ static void trace(pid_t pid, int told)
     _exit(waitpid(pid, NULL, 0) == pid ? 0 : 1);
 }
 
-/* A debugger hears of an end before us, and who it is told to by the descriptor has to wait. */
-static void one_that_is_traced_has_its_result_later(void **state)
+/* A debugger is notified of an end before us, and the owner of the descriptor has to
+ * wait. */
+static void a_traced_process_has_its_result_later(void **state)
 {
     struct started started;
     struct cv_pipe told, go;
@@ -545,7 +546,7 @@ static void one_that_is_traced_has_its_result_later(void **state)
     cv_command_done(&started.command);
 }
 
-/* Handlers do not reach it, what is ignored and the mask do. */
+/* Handlers do not reach it; ignored signals and the mask do. */
 static void signals_are_as_they_should_be(void **state)
 {
     static const char SHOW[] = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status | tr -d '\\n'";
@@ -583,9 +584,9 @@ int main(void)
         cmocka_unit_test(a_prefix_and_variables_reach_the_command),
         cmocka_unit_test(a_command_that_is_not_there_is_named),
         cmocka_unit_test(a_file_without_a_first_line_is_a_script),
-        cmocka_unit_test(a_signal_is_told_from_an_exit),
+        cmocka_unit_test(a_signal_differs_from_an_exit),
         cmocka_unit_test(a_command_dies_of_a_broken_pipe),
-        cmocka_unit_test(what_ignores_sigterm_is_killed),
+        cmocka_unit_test(a_process_that_ignores_sigterm_is_killed),
         cmocka_unit_test(a_stopped_command_can_be_ended),
         cmocka_unit_test(children_left_behind_are_stopped_too),
         cmocka_unit_test(an_end_may_be_looked_for_instead),
@@ -593,8 +594,8 @@ int main(void)
         cmocka_unit_test(standard_descriptors_may_be_closed),
         cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
         cmocka_unit_test(a_thousand_failed_starts_are_all_told),
-        cmocka_unit_test(failed_starts_that_nobody_asks_about_are_kept),
-        cmocka_unit_test(one_that_is_traced_has_its_result_later),
+        cmocka_unit_test(unqueried_failed_starts_are_kept),
+        cmocka_unit_test(a_traced_process_has_its_result_later),
         cmocka_unit_test(signals_are_as_they_should_be),
     };
     int failed;
@@ -605,7 +606,7 @@ int main(void)
     if (starter != NULL)
         failed += cmocka_run_group_tests_name("not waiting", tests, NULL, NULL);
     cv_starter_free(starter);
-    /* The last one, as there is no way back. */
+    /* The last test, since the filter stays. */
     starter = cv_starter_new(2);
     if (starter != NULL && refuse_call(SYS_clone3, ENOSYS))
         failed +=

@@ -1,10 +1,10 @@
-/* test_run_recall.c -- what is taken back before it was sent: who hears what, to the byte.
- * SPDX-License-Identifier: MIT
+/* test_run_recall.c -- units taken back before they were sent: events and frames, to the
+ * byte. SPDX-License-Identifier: MIT
  *
- * A policy gives three chunks, wakes while the first is on its way, takes one back and gives
- * what came back to somebody. Driver, master and hosts are the real ones; the other ends of
- * the links count what they hear (scripted_world.h). Records have ten bytes, so that chunks
- * are as large as was asked for. */
+ * A policy gives three chunks, wakes while the first is in flight, takes one back and
+ * gives the returned units to a worker. Driver, master and hosts are real; the other ends
+ * of the links count received bytes (scripted_world.h). Records have ten bytes, so that
+ * chunks are as large as was asked for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +14,14 @@
 
 enum { RECORD = 10, MOST_EVENTS = 64 };
 
-/* What the policy does. */
+/* Script of the policy. */
 struct scene {
-    double sizes[3]; /* of the first chunks; 0: none                                    */
+    double sizes[3]; /* sizes of the first chunks; 0: none */
     uint32_t to[3];
     double wake_s;
-    uint32_t from; /* whose last chunk is taken back,                                   */
-    double units;  /* so much of it,                                                    */
-    uint32_t then; /* and who is given that                                             */
+    uint32_t from; /* worker whose last chunk is taken back, */
+    double units;  /* this many units, */
+    uint32_t then; /* and the worker that gets them */
 };
 
 static struct scene scene;
@@ -47,7 +47,7 @@ static void act(void *state, const struct cleave_view *view,
     }
 }
 
-/* The nth event of the kind about the worker; one that there is not has no units. */
+/* The nth event of the kind about the worker; a missing event has no units. */
 static struct cleave_event nth(enum cleave_event_kind kind, uint32_t worker, size_t n)
 {
     for (size_t i = 0; i < nevents; i++)
@@ -70,7 +70,7 @@ static void make_records(struct trial *trial, size_t count)
     fclose(file);
 }
 
-/* All of it is done, what is put out is the input, and no byte was sent twice. */
+/* All of it is done, the output equals the input, and no byte was sent twice. */
 static void play(uint32_t nhosts, enum cleave_port port, struct scene request)
 {
     const struct cleave_policy recalling = { .name = "recalling",
@@ -92,7 +92,7 @@ static void play(uint32_t nhosts, enum cleave_port port, struct scene request)
     assert_true(result->lost == 0 && result->failed == 0 && result->retries == 0);
     cleave_execution_free(result);
     free(trial.bytes);
-    /* It is back in the instant in which it was asked for. */
+    /* It is back at the instant of the request. */
     assert_true(nth(CLEAVE_RECALLED, request.from, 0).time_s ==
                 nth(CLEAVE_WAKE, request.from, 0).time_s);
     assert_true(isnan(nth(CLEAVE_RECALLED, request.from, 1).units));
@@ -100,7 +100,7 @@ static void play(uint32_t nhosts, enum cleave_port port, struct scene request)
         assert_int_equal(machines[h].heard[CV_FRAME_CUT], 0);
 }
 
-/* Of a chunk that came back as a whole the policy hears that it is over, with nothing. */
+/* The policy gets the end of a chunk that came back completely, with zero units. */
 static void expect_over(uint32_t worker, size_t n)
 {
     assert_true(nth(CLEAVE_SENT, worker, n).units == 0);
@@ -115,9 +115,9 @@ static void expect_heard(uint32_t host, uint32_t pieces, uint64_t bytes, uint32_
     assert_int_equal(machines[host].heard[CV_FRAME_STOP], stops);
 }
 
-/* The port is busy with another: who was to have it never hears of it, and the one behind it
- * has the port next. */
-static void what_waits_for_the_port_comes_back_whole(void **state)
+/* The port is busy with another chunk: the intended worker is never contacted, and the
+ * next in line has the port next. */
+static void chunks_waiting_for_the_port_are_recalled_completely(void **state)
 {
     static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX };
 
@@ -135,7 +135,7 @@ static void what_waits_for_the_port_comes_back_whole(void **state)
     }
 }
 
-/* The last of those that wait: what is ordered later finds the end of the line. */
+/* The last of the waiting chunks: later orders find the end of the line. */
 static void the_end_of_the_line_is_where_it_was(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void the_end_of_the_line_is_where_it_was(void **state)
     assert_true(nth(CLEAVE_SENT, 1, 0).time_s < nth(CLEAVE_SENT, 2, 1).time_s);
 }
 
-/* Its end: it is announced as what is left of it, and no more is sent. */
+/* Its end: the chunk is announced with its rest, and no more is sent. */
 static void the_end_of_what_waits_comes_back(void **state)
 {
     (void)state;
@@ -163,8 +163,8 @@ static void the_end_of_what_waits_comes_back(void **state)
     expect_heard(2, 1, 6000, 0);
 }
 
-/* Behind another of its own on a link that is free for all. */
-static void what_waits_for_its_link_comes_back(void **state)
+/* After another chunk of the same worker on a free link. */
+static void chunks_waiting_for_their_link_are_recalled(void **state)
 {
     (void)state;
     play(2, CLEAVE_PORT_MULTI,
@@ -176,7 +176,7 @@ static void what_waits_for_its_link_comes_back(void **state)
 }
 
 /* Some of it is on its way: the rest is cut off here, and over there its end comes sooner. */
-static void the_rest_of_what_is_under_way_comes_back(void **state)
+static void the_rest_of_a_chunk_in_flight_is_recalled(void **state)
 {
     (void)state;
     play(2, CLEAVE_PORT_MULTI,
@@ -187,8 +187,8 @@ static void the_rest_of_what_is_under_way_comes_back(void **state)
     expect_heard(1, 2, 50000, 0);
 }
 
-/* All of it, though some is on its way: it is stopped over there, once, and begun anew. */
-static void what_is_under_way_comes_back_whole(void **state)
+/* All of it, though some is in flight: it is stopped there, once, and restarted. */
+static void a_chunk_in_flight_is_recalled_completely(void **state)
 {
     (void)state;
     play(2, CLEAVE_PORT_MULTI,
@@ -204,12 +204,12 @@ static void what_is_under_way_comes_back_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_waits_for_the_port_comes_back_whole),
+        cmocka_unit_test(chunks_waiting_for_the_port_are_recalled_completely),
         cmocka_unit_test(the_end_of_the_line_is_where_it_was),
         cmocka_unit_test(the_end_of_what_waits_comes_back),
-        cmocka_unit_test(what_waits_for_its_link_comes_back),
-        cmocka_unit_test(the_rest_of_what_is_under_way_comes_back),
-        cmocka_unit_test(what_is_under_way_comes_back_whole),
+        cmocka_unit_test(chunks_waiting_for_their_link_are_recalled),
+        cmocka_unit_test(the_rest_of_a_chunk_in_flight_is_recalled),
+        cmocka_unit_test(a_chunk_in_flight_is_recalled_completely),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

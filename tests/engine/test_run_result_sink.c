@@ -1,5 +1,5 @@
-/* test_run_result_sink.c -- where outputs go: written as they are, or folded here. What stays
- * with hosts is in test_run_kept.c. SPDX-License-Identifier: MIT */
+/* test_run_result_sink.c -- destinations of outputs: written, or folded here. Outputs
+ * kept on hosts are in test_run_kept.c. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +143,7 @@ static void outputs_are_written_in_order(void **state)
     assert_ok(cv_result_sink_skip(world.results, 10, 20, &err));
     add(&world, 2);
     assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
-    assert_false(first); /* nobody folds */
+    assert_false(first); /* no worker folds */
     assert_ok(cv_result_sink_work(world.results, &err));
     assert_false(cv_result_sink_busy(world.results));
     assert_ok(cv_result_sink_free_memory(world.results, &done, &err));
@@ -211,8 +211,8 @@ static void idle_workers_fold(void **state)
     close_world(&world);
 }
 
-/* Who computes on another machine is free to have something folded here meanwhile. */
-static void who_computes_elsewhere_is_not_in_the_way(void **state)
+/* A worker that computes on another machine is free to fold here at the same time. */
+static void remote_workers_do_not_delay_the_sink(void **state)
 {
     struct world world;
 
@@ -223,7 +223,7 @@ static void who_computes_elsewhere_is_not_in_the_way(void **state)
     for (int i = 0; i < WORKERS; i++)
         world.attempts[i].state = CV_ATTEMPT_RUNNING;
     assert_ok(cv_result_sink_work(world.results, &err));
-    assert_false(cv_result_sink_busy(world.results)); /* all are at work here */
+    assert_false(cv_result_sink_busy(world.results)); /* all fold here */
     world.hosts[1] = (struct cv_host *)&world;        /* a host, which is not looked at */
     assert_ok(cv_result_sink_work(world.results, &err));
     assert_int_equal(cv_result_sink_counts(world.results).calls, 1);
@@ -244,10 +244,10 @@ static void crowded_workers_fold_first(void **state)
         add(&world, i);
     assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
     assert_true(first);
-    assert_ok(cv_result_sink_first(world.results, 0, &first, &err)); /* it is at it */
+    assert_ok(cv_result_sink_first(world.results, 0, &first, &err)); /* its fold runs */
     assert_true(first);
     assert_ok(cv_result_sink_first(world.results, FOLDERS, &first, &err));
-    assert_false(first); /* not one of those who fold */
+    assert_false(first); /* not a folding worker */
     wait_until_idle(&world);
     assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
     assert_false(first); /* its chunk begins */
@@ -266,7 +266,7 @@ static void crowded_workers_fold_first(void **state)
     close_world(&world);
 }
 
-static void a_command_that_fails_is_told(void **state)
+static void a_failing_command_is_reported(void **state)
 {
     struct world world;
     struct cleave_error err;
@@ -312,9 +312,9 @@ int main(void)
         cmocka_unit_test(folded_outputs_keep_their_order),
         cmocka_unit_test(a_result_covers_all_of_the_input),
         cmocka_unit_test(idle_workers_fold),
-        cmocka_unit_test(who_computes_elsewhere_is_not_in_the_way),
+        cmocka_unit_test(remote_workers_do_not_delay_the_sink),
         cmocka_unit_test(crowded_workers_fold_first),
-        cmocka_unit_test(a_command_that_fails_is_told),
+        cmocka_unit_test(a_failing_command_is_reported),
         cmocka_unit_test(nothing_is_folded_after_a_stop),
     };
 

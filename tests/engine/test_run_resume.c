@@ -1,5 +1,5 @@
-/* test_run_resume.c -- a resumed run gives what an undisturbed one gives, and does again
- * only what it must. SPDX-License-Identifier: MIT */
+/* test_run_resume.c -- a resumed run equals an undisturbed one, and repeats only the
+ * necessary chunks. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* What was, what is now, and the boundaries of both. */
+/* Old and new versions, and the boundaries of both. */
 struct versions {
     struct split_input old, new;
     char bytes[2][LONGER];
@@ -50,9 +50,9 @@ struct rerun {
     struct cv_splitter *splitter;
     struct cv_source *source;
     struct cv_journal *journal;
-    int writer;         /* of a stream: where to write it to; -1: it has ended */
-    struct text result; /* what all outputs make                              */
-    bool given[LONGER]; /* of which bytes                                     */
+    int writer;         /* write end of a stream; -1: it has ended */
+    struct text result; /* concatenation of all outputs */
+    bool given[LONGER]; /* bytes given out */
     size_t done, kept;  /* pieces                                             */
 };
 
@@ -165,7 +165,7 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     return true;
 }
 
-/* Take everything; of the pieces that are taken, lose all but about one of `every`. */
+/* Take everything; of the pieces taken, lose all except about one of `every`. */
 static void drive(struct rerun *rerun, struct cv_random *random,
                   const struct versions *versions, const struct split_input *now,
                   size_t every)

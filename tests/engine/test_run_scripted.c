@@ -1,9 +1,10 @@
 /* test_run_scripted.c -- runs on hosts that fail as a script says, on virtual time.
  * SPDX-License-Identifier: MIT
  *
- * Driver, policies, master and hosts are the real ones (scripted_world.h). Whatever happens,
- * a run ends, every byte is done, failed or left, and what is put out is that of what was
- * done. CLEAVE_SCRIPTS=N makes N random scripts, CLEAVE_SCRIPT=N the one of that number. */
+ * Driver, policies, master and hosts are the real ones (scripted_world.h). For every
+ * script, a run ends, every byte is done, failed or left, and the output is exactly the
+ * output of done bytes. CLEAVE_SCRIPTS=N makes N random scripts, CLEAVE_SCRIPT=N the one
+ * of that number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +84,7 @@ static struct trial make_trial(uint32_t number)
     trial.persistent = cv_random_uniform(&random) < 0.5;
     trial.honest = cv_random_uniform(&random) < 0.6;
     lines = 20 + below(&random, 2000);
-    /* A poisonous line kills whoever does it: nobody is steady then. */
+    /* A poisonous line kills its worker: no host is steady in that case. */
     poison = cv_random_uniform(&random) < 0.2 ? below(&random, lines) : SIZE_MAX;
     if (poison != SIZE_MAX)
         world_poison = "POISON";
@@ -103,7 +104,7 @@ static void random_scripts(void **state)
                              : count != NULL ? (uint32_t)strtoul(count, NULL, 10)
                                              : SCRIPTS;
 
-    /* Those that found something once. */
+    /* Numbers that found a defect once. */
     static const uint32_t finders[] = { 517, 553, 1188 };
     const size_t nfinders = sizeof finders / sizeof *finders;
 
@@ -139,7 +140,7 @@ static void the_only_host_comes_back(void **state)
     }
 }
 
-/* What kills whoever does it is a failed chunk, and nothing else is. */
+/* A line that kills its worker is a failed chunk, and no other chunk fails. */
 static void check_poison(struct trial *trial)
 {
     struct cleave_execution_result *result;
@@ -169,8 +170,8 @@ static void poison_is_one_failed_chunk(void **state)
     }
 }
 
-/* Nor are those that were at work beside it, however often that was. */
-static void neighbours_of_poison_are_innocent(void **state)
+/* Workers that ran next to it are not blamed, however often. */
+static void neighbours_of_poison_are_not_blamed(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * POLICIES * 8; i++) {
@@ -184,8 +185,8 @@ static void neighbours_of_poison_are_innocent(void **state)
     }
 }
 
-/* One that dies of every chunk costs the others nothing but time; alone, or if it says why
- * it goes, it is given up soon. */
+/* A worker that dies of every chunk costs the others nothing but time; alone, or if it
+ * gives a reason, it is given up soon. */
 static void a_bad_host_is_given_up(void **state)
 {
     (void)state;
@@ -202,7 +203,7 @@ static void a_bad_host_is_given_up(void **state)
             machines[h].script.speed_Bps = 30; /* it takes longer than all the tries */
         trial.persistent = nhosts > 1;
         run(&trial, &result);
-        if (result == NULL) { /* it was not even there in time */
+        if (result == NULL) { /* it was not even connected in time */
             assert_true(nhosts == 1);
             free(trial.bytes);
             continue;
@@ -214,8 +215,8 @@ static void a_bad_host_is_given_up(void **state)
     }
 }
 
-/* Several go and come back, with policies that do not hear of it: to be woken means to them
- * that a time has come. */
+/* Several leave and return, with policies without loss events: for them, a wake-up is a
+ * time. */
 static void hosts_come_and_go(void **state)
 {
     (void)state;
@@ -260,7 +261,7 @@ static void hosts_join_and_leave(void **state)
         }
         if (i % 7 == 0) {
             machines[1].script.lives_s = uniform(&random, 0.1, 1);
-            machines[1].script.deaths = 2; /* what is lost more often is taken for bad */
+            machines[1].script.deaths = 2; /* more frequent losses count as bad */
         }
         run(&trial, &result);
         if (result == NULL || result->left_bytes > 0 || result->failed > 0)
@@ -274,8 +275,8 @@ static void hosts_join_and_leave(void **state)
     assert_true(left > 20 && joined > 100);
 }
 
-/* Hosts say at some time or other that they have to go: what they have begun is ended, all else
- * is done by others, and one line is said of it. */
+/* Hosts give notice at random times: their begun chunks are finished, all other work goes
+ * to others, and one line is printed. */
 static void hosts_give_notice(void **state)
 {
     struct cv_random random;
@@ -314,9 +315,9 @@ static void hosts_give_notice(void **state)
     assert_true(calmly > 50 && given_back > 50);
 }
 
-/* A host that is there only when the workers have been chosen is of no use to a policy with
- * fixed ones, and no hope when the others are gone. */
-static void too_late_is_no_hope(void **state)
+/* A host that connects after the workers were chosen cannot help a policy with fixed
+ * workers, and does not prolong the run when the others are lost. */
+static void a_hopelessly_late_chunk_gets_no_copy(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * POLICIES; i++) {
@@ -339,14 +340,14 @@ static void too_late_is_no_hope(void **state)
     }
 }
 
-/* Who only says that he is there is held to --timeout, also while a chunk is open; sooner if
- * he does not even say that some of it has come. */
+/* A host that only sends pings is subject to --timeout, also while a chunk is open;
+ * sooner if it does not even acknowledge received bytes. */
 static void idlers_are_held_to_the_timeout(void **state)
 {
     static const char *const ends[] = {
         ": lost, its chunks go elsewhere: a chunk has not ended "
         "within 100 s (failures.timeout_s) and 5 s more\n",
-        ": left out: its link is so slow that nothing of what it was sent came in 5 s\n",
+        ": left out: no data arrived there in 5 s: its link is too slow\n",
     };
 
     (void)state;
@@ -384,14 +385,14 @@ static void links_that_crawl_are_left_out(void **state)
         machines[trial.nhosts - 1].script.link_Bps = learns ? 400 : 100;
         trial.persistent = true;
         run(&trial, &result);
-        /* learn may have had what was sent there done elsewhere. */
+        /* learn may have moved the sent chunks elsewhere. */
         if (!learns &&
             (result->nabsent != 1 ||
-             strncmp(result->absent[0].reason, "its link is so slow", 19) != 0 ||
-             strstr(trial.said, ": left out: its link is so slow") == NULL))
+             strncmp(result->absent[0].reason, "no data arrived there in", 24) != 0 ||
+             strstr(trial.said, ": left out: no data arrived there in") == NULL))
             complain(&trial, "it was not left out");
-        /* Two seconds of work, five until all are ready, and the limit where the policy does not
-         * see to it. */
+        /* Two seconds of work, five until all are ready, and the limit if the policy does
+         * not enforce it. */
         if (world.now_s > (learns ? 10 : 20))
             complain(&trial, "it was waited for: %g s", world.now_s);
         cleave_execution_free(result);
@@ -399,8 +400,8 @@ static void links_that_crawl_are_left_out(void **state)
     }
 }
 
-/* What comes too late for a run that is over at once says nothing of the link. */
-static void who_is_late_for_a_short_run_is_not_accused(void **state)
+/* A late arrival in a run that ends at once does not show a slow link. */
+static void a_late_worker_in_a_short_run_is_not_blamed(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < PORTS * POLICIES; i++) {
@@ -420,7 +421,7 @@ static void who_is_late_for_a_short_run_is_not_accused(void **state)
     }
 }
 
-/* Alone, it is better than nobody. */
+/* Alone, it is better than none. */
 static void the_only_link_may_crawl(void **state)
 {
     struct trial trial = calm(0, 1, CLEAVE_PORT_MULTI, "factoring", SIZE_MAX);
@@ -472,17 +473,17 @@ int main(void)
         cmocka_unit_test(random_scripts),
         cmocka_unit_test(the_only_host_comes_back),
         cmocka_unit_test(poison_is_one_failed_chunk),
-        cmocka_unit_test(neighbours_of_poison_are_innocent),
+        cmocka_unit_test(neighbours_of_poison_are_not_blamed),
         cmocka_unit_test(a_bad_host_is_given_up),
         cmocka_unit_test(hosts_come_and_go),
         cmocka_unit_test(hosts_join_and_leave),
         cmocka_unit_test(hosts_give_notice),
         cmocka_unit_test(idlers_are_held_to_the_timeout),
         cmocka_unit_test(links_that_crawl_are_left_out),
-        cmocka_unit_test(who_is_late_for_a_short_run_is_not_accused),
+        cmocka_unit_test(a_late_worker_in_a_short_run_is_not_blamed),
         cmocka_unit_test(the_only_link_may_crawl),
         cmocka_unit_test(returning_host_sends_came_and_no_wake),
-        cmocka_unit_test(too_late_is_no_hope),
+        cmocka_unit_test(a_hopelessly_late_chunk_gets_no_copy),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

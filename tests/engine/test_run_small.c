@@ -3,8 +3,8 @@
  *
  * A rule for inputs that a command can read at once: one command gets a record, and when it has
  * read it, another one. If it reads on before a second command could have been started, its
- * records are fast, and it gets everything. Else others get the rest. The policy is here, to
- * show that the engine tells what the rule needs. */
+ * records are fast, and it gets everything. Else others get the rest. The policy is
+ * linked here, to show that the engine supplies the facts of the rule. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ struct small {
     enum phase phase;
 };
 
-static double patience_s; /* what a start is thought to take */
+static double patience_s; /* expected seconds of a start */
 
 /* The command reads slowly: close it, and give all others an equal share. */
 static void cut(struct small *small, const struct cleave_view *view,
@@ -104,7 +104,7 @@ static void fast_records_are_one_chunk(void **state)
     forget(&ran);
 }
 
-/* The first record waits for what others do with the last one. */
+/* The first record waits for the others to do the last one. */
 static void slow_records_are_cut(void **state)
 {
     char line[400];

@@ -1,4 +1,4 @@
-/* test_run_source.c -- inputs handed out in pieces, against a model of what was taken.
+/* test_run_source.c -- inputs handed out in pieces, against a model of taken ranges.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +17,12 @@ enum { MOST = 1200, FILES = 3, HANDS = 5 };
 
 /* --- a model ------------------------------------------------------------------------------ */
 
-/* An input of up to three files, or of one stream, and what should be true of it. */
+/* An input of up to three files, or of one stream, with expected properties. */
 struct model {
     struct split_input files[FILES];
     size_t nfiles;
     size_t base[FILES + 1];
-    char owner[FILES * MOST]; /* of each byte: waiting, taken, finished            */
+    char owner[FILES * MOST]; /* state of each byte: waiting, taken, finished */
     bool header, stream, numbers;
     struct cv_source *source;
     struct cv_piece hands[HANDS]; /* pieces taken */
@@ -61,7 +61,7 @@ static struct cv_range place_of(const struct cv_piece *piece)
     return (struct cv_range){ piece->body.begin - piece->skip, piece->body.end };
 }
 
-/* What is to stand behind the last record of a file when another one with bytes follows. */
+/* Bytes required after the last record of a file when another file with bytes follows. */
 static enum cv_closing closing_of(const struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
@@ -86,7 +86,7 @@ static enum cv_closing closing_of(const struct model *model, const struct cv_pie
     return back == 0 || file->bytes[back - 1] == '\n' ? CV_CLOSING_NONE : CV_CLOSING_LINE;
 }
 
-/* What a piece gives to a command is what it should be. */
+/* The bytes that a piece gives to a command agree with the model. */
 static void check_piece(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
@@ -637,8 +637,8 @@ static void wrong_inputs(void **state)
     refused((const char *[]){ "/tmp" }, 1, &options,
             "/tmp: expected a file, got a directory");
     refused(names, 2, &options,
-            "/dev/zero: expected regular files or one stream, got 2 inputs of which this "
-            "is no regular file: 'cat A B | cleave ...' makes one stream of them");
+            "/dev/zero: expected regular files or one stream, got 2 inputs, and this one "
+            "is not a regular file: 'cat A B | cleave ...' makes one stream of them");
     options.pairs = "/dev/null";
     refused(names, 1, &options,
             "/dev/null: expected a regular file for pairs, got a stream");

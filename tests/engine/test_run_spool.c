@@ -1,7 +1,7 @@
 /* test_run_spool.c -- a stream in segments of memory. SPDX-License-Identifier: MIT
  *
- * A model beside it knows what every byte of the stream was: whatever is needed still must
- * be where the spool says, whatever was given back in between. */
+ * A model knows the state of every byte of the stream: needed bytes must be at the
+ * spool's address, for any bytes given back in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void settle(struct scene *scene, uint64_t boundary)
     struct piece *last = scene->npieces > 0 ? &scene->pieces[scene->npieces - 1] : NULL;
     uint64_t segment_end;
 
-    /* What follows a segment is a piece of its own. */
+    /* Input after a segment is a separate piece. */
     assert_true(boundary <= scene->received);
     if (boundary == scene->settled)
         return;
@@ -117,7 +117,7 @@ static uint64_t held(const struct scene *scene)
     return sum;
 }
 
-/* Bytes of memory behind all addresses. */
+/* Bytes of resident memory at all addresses. */
 static uint64_t resident(const struct cv_spool *spool)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

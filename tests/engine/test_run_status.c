@@ -1,5 +1,4 @@
-/* test_run_status.c -- how a run ended is said by its status, whatever it was doing.
- * SPDX-License-Identifier: MIT */
+/* test_run_status.c -- the status of a run at any stage. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,8 +47,8 @@ static enum cleave_status execute(struct cleave_execution execution, const char 
 
 /* --- a signal ----------------------------------------------------------------------------- */
 
-/* The first command that gets to it tells the master, which is its parent or, of a command
- * that reduces, the same. */
+/* The first command at this point signals the master, which is its parent, also for a
+ * command that reduces. */
 static void stopped(void **state)
 {
     static const char *const commands[] = { "kill -TERM $PPID; sleep 60", "cat" };
@@ -77,7 +76,7 @@ static void stopped(void **state)
 
 /* --- an output that nobody reads ---------------------------------------------------------- */
 
-/* While chunks are done, and when all that is left is to write. */
+/* During chunks, and when only writing is left. */
 static void output_closed(void **state)
 {
     (void)state;
@@ -180,7 +179,7 @@ static void incomplete(void **state)
     run.queue.wanted = 10; /* ordered, and never begun */
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
     run.queue.wanted = 0;
-    finish_output(run.outputs, 10, 20); /* behind a gap */
+    finish_output(run.outputs, 10, 20); /* after a gap */
     assert_int_equal(cv_ordered_output_pump(run.outputs, 1 << 20, &written, &why),
                      CLEAVE_OK);
     assert_int_equal(written, CV_GATHER_IDLE);

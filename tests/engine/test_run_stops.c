@@ -1,7 +1,7 @@
 /* test_run_stops.c -- runs that are stopped at random moments. SPDX-License-Identifier: MIT
  *
- * Each byte of the input was done and its output was written, or it is left: doing what is left
- * again gives the rest of the output. */
+ * Each byte of the input was done and its output was written, or it is left: a second run
+ * over the left bytes gives the rest of the output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ static void sort_lines(char *bytes, size_t size)
         at += (size_t)sprintf(bytes + at, "%s\n", lines[i]); /* NOLINT: it fits */
 }
 
-/* Run what is left again, and append it. */
+/* Run the left bytes, and append the output. */
 static void run_left(struct trial *trial, const struct cleave_execution_result *result,
                      int sink)
 {
@@ -189,7 +189,7 @@ static void check_chunks(const struct trial *kind, uint32_t stop)
         fail_msg("stop %u: %g bytes done, %g left of %zu", stop, result->input_bytes,
                  result->left_bytes, length);
     if (result->left_bytes > 0) {
-        /* The beginning of an output is all that may be there of what is left. */
+        /* The beginning of an output is the only allowed output of left bytes. */
         size = bytes_of(sink, out);
         assert_true(result->cut_bytes <= (double)size);
         assert_int_equal(ftruncate(sink, (off_t)(size - (size_t)result->cut_bytes)), 0);

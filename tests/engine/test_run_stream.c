@@ -1,5 +1,5 @@
-/* test_run_stream.c -- inputs that are no files, and what is kept of them.
- * SPDX-License-Identifier: MIT */
+/* test_run_stream.c -- inputs from streams, and their memory. SPDX-License-Identifier:
+ * MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "own_folder.h"
 #include "run_check.h"
 
-/* Bytes of memory that this process has. ThreadSanitizer keeps notes about all that was
- * written: then it says nothing. */
+/* Bytes of memory that this process has. ThreadSanitizer keeps notes about all writes,
+ * which makes this number useless. */
 static uint64_t resident(void)
 {
 #ifdef __SANITIZE_THREAD__
@@ -27,13 +27,13 @@ static uint64_t resident(void)
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
     fclose(file);
-    pages = strchr(line, ' '); /* the first number is that of all addresses */
+    pages = strchr(line, ' '); /* the first number counts all addresses */
     assert_non_null(pages);
     return strtoull(pages, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Much goes through; little is kept, also while one piece stays at work; a record that is
- * larger than what may be held comes through whole. */
+/* Much input goes through; little is kept, also while one piece keeps running; a record
+ * larger than the limit comes through complete. */
 static void bounded_memory(void **state)
 {
     enum { LINE = 100, LONG = 9 << 20, TOTAL = 48 << 20, HOLD = 1 << 20 };
@@ -94,16 +94,15 @@ static void bounded_memory(void **state)
     assert_int_equal(number + count - 1, longest);
     assert_ok(cv_source_records(source, &first, &number, &count, &err));
     assert_int_equal(number, 1);
-    /* All but the first piece was given back, but for the rest of a block here and there. */
+    /* All except the first piece was given back, apart from partial blocks. */
     assert_true(resident() < before + first.end + (8 << 20));
     cv_source_free(source);
     cv_splitter_free(splitter);
     free(bytes);
 }
 
-/* What was put back is given without waiting for more, as nothing can be added to it; at
- * the end of what has come, a piece waits to be as large as was asked for, unless no more
- * is held. */
+/* Requeued input is given without a wait, as nothing can be added to it; at the end of
+ * arrived input, a piece waits for its requested size, unless the limit is reached. */
 static void waiting(void **state)
 {
     struct cv_splitter *splitter = parse("lines");
@@ -147,7 +146,7 @@ static void waiting(void **state)
     assert_ok(cv_source_take(source, 1, &taken, &piece, &err));
     assert_int_equal(taken, CV_TAKE_WAIT);
     assert_ok(cv_source_finish(source, &two, &err));
-    assert_false(cv_source_wants(source)); /* 41 bytes are at work */
+    assert_false(cv_source_wants(source)); /* 41 bytes are in use */
     assert_ok(cv_source_finish(source, &piece, &err));
     assert_true(cv_source_wants(source));
     close(pipes[1]);
@@ -159,8 +158,7 @@ static void waiting(void **state)
     cv_splitter_free(splitter);
 }
 
-/* A stream that has to be walked over has marks to begin a cut from; the cuts are those of
- * the file. */
+/* A stream that needs a walk has marks to begin a cut from; the cuts equal the file's. */
 static void long_walks(const char *how, bool header, const char *bytes, size_t n)
 {
     struct cv_splitter *splitter = parse(how);
@@ -261,8 +259,8 @@ static void marks(void **state)
     free(bytes);
 }
 
-/* Standard input that is a file is used as one; in its middle, and /dev/zero, it is a
- * stream that nobody can wait for. */
+/* Standard input from a file is used as a file; in its middle, and /dev/zero, it is a
+ * stream, and waiting is impossible. */
 static void standard_input(void **state)
 {
     struct cv_splitter *splitter = parse("lines"), *fixed = parse("fixed:1000");
@@ -308,7 +306,7 @@ static void standard_input(void **state)
     cv_splitter_free(splitter);
 }
 
-/* Bytes that are not in the format are said with the name of the stream. */
+/* Bytes that violate the format are reported with the name of the stream. */
 static void bad_stream(void **state)
 {
     struct cv_splitter *splitter = parse("fastq");

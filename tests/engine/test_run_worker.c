@@ -24,10 +24,10 @@ struct worker {
     int link;
     pid_t pid;
     unsigned char payload[CV_FRAME_MOST];
-    struct cv_frame_head head; /* of the last frame that came */
+    struct cv_frame_head head; /* head of the last frame */
 };
 
-/* Its exit status is that of the call, and what was wrong goes into a pipe. */
+/* Its exit status is the status of the call, and its errors go into a pipe. */
 static void start(struct worker *worker, int *errors)
 {
     int ends[2], texts[2];
@@ -55,14 +55,14 @@ static void start(struct worker *worker, int *errors)
     *errors = texts[0];
 }
 
-/* The link is closed; how the worker ended and what it said. */
+/* Close the link; the exit of the worker and its text. */
 static int finish(struct worker *worker, int errors, char text[600])
 {
     size_t length = 0;
     ssize_t got;
     int status;
 
-    /* Pings that nobody has read would be lost with the link, which is no good end. */
+    /* Unread pings would be lost with the link, which is not a clean end. */
     shutdown(worker->link, SHUT_WR);
     while (read(worker->link, worker->payload, sizeof worker->payload) > 0)
         continue;
@@ -83,7 +83,7 @@ static void put(int fd, const void *bytes, size_t length)
             send(fd, (const char *)bytes + done, length - done, MSG_NOSIGNAL);
 
         if (some <= 0)
-            return; /* it has gone: what follows will tell */
+            return; /* it has exited: the next frames show it */
         done += (size_t)some;
     }
 }
@@ -234,7 +234,7 @@ static void pieces_are_done_in_order(void **state)
     assert_output(&worker, 1, "HELLO\n", 0);
     send_data(&worker, 0, 2, "", true);
     assert_output(&worker, 2, "AHEAD", 0);
-    /* One that is stopped before it is whole. */
+    /* Stop a piece before it is complete. */
     begin_piece(&worker, 1, 3);
     send_data(&worker, 1, 3, "gone", false);
     say(&worker, (struct cv_frame_head){ .type = CV_FRAME_STOP, .peer = 1, .chunk = 3 },
@@ -249,7 +249,7 @@ static void pieces_are_done_in_order(void **state)
 
 static void a_piece_is_cut_before_it_begins_and_not_after(void **state)
 {
-    /* The first piece waits until the file is there. */
+    /* The first piece waits for the file. */
     const char *command[] = { "sh", "-c", "read a; cat; sleep 0.3; echo $a", NULL };
     static struct worker worker;
     struct cv_packer nothing = { NULL, 0, 0, false };
@@ -269,7 +269,7 @@ static void a_piece_is_cut_before_it_begins_and_not_after(void **state)
         nothing.bytes, nothing.length);
     assert_int_equal(hear(&worker), CV_FRAME_CUT_DONE);
     assert_true(worker.head.chunk == 2 && worker.head.value == 1);
-    /* The first one has been fed whole; the second gets longer. */
+    /* The first was fed completely; the second grows. */
     for (uint64_t chunk = 1; chunk <= 2; chunk++) {
         say(&worker,
             (struct cv_frame_head){
@@ -286,7 +286,7 @@ static void a_piece_is_cut_before_it_begins_and_not_after(void **state)
 
 /* --- large outputs ------------------------------------------------------------------------ */
 
-/* What it writes is longer than a frame and, twice, than what may be in memory. */
+/* Its output is longer than a frame and, twice, than the memory limit. */
 enum { LARGE = 700000 };
 static const char *writing_much[] = {
     "sh", "-c", "read a; awk -v a=$a 'BEGIN { while (n++ < 100000) print a + n }'", NULL
@@ -309,7 +309,8 @@ static void give_number(struct worker *worker, uint64_t chunk, uint64_t number)
     send_data(worker, 0, chunk, line, true);
 }
 
-/* The output of one piece after that of the other, whenever their commands end. */
+/* The output of one piece follows the output of the other, for any end of their
+ * commands. */
 static void large_outputs_are_sent(void **state)
 {
     enum { PIECES = 3 };
@@ -362,7 +363,7 @@ static void a_command_that_is_not_there_is_refused(void **state)
     assert_non_null(strstr(text, "cannot run './there-is-no-such-command'"));
 }
 
-/* What is wrong is said on both sides, and ends the worker. */
+/* An error is reported on both sides, and ends the worker. */
 static void assert_refused(struct worker *worker, int errors, const char *expected)
 {
     char text[600];
@@ -379,7 +380,7 @@ static void assert_refused(struct worker *worker, int errors, const char *expect
 static void damaged_frames_are_refused_on_both_sides(void **state)
 {
     static const struct {
-        size_t at, length; /* which byte of the head is changed, and what is sent of it */
+        size_t at, length; /* changed byte of the head, and sent bytes */
         unsigned char by;
         const char *expected;
     } cases[] = {
@@ -422,11 +423,11 @@ static void an_older_master_is_refused(void **state)
     start(&worker, &errors);
     cv_frame_encode(&head, bytes);
     bytes[4] = CV_FRAME_VERSION - 1;
-    put(worker.link, bytes, CV_FRAME_HEAD - 8); /* what it had for a head */
+    put(worker.link, bytes, CV_FRAME_HEAD - 8); /* the expected head */
     assert_refused(&worker, errors, "got version 8: install the same cleave");
 }
 
-/* Of one slot: pieces 1 (over), 2 (at work) and 3 (coming). */
+/* In one slot: pieces 1 (ended), 2 (running) and 3 (incoming). */
 static void begin_three(struct worker *worker)
 {
     const char *command[] = { "sh", "-c", "read a; [ $a = 1 ] || sleep 100", NULL };
@@ -442,7 +443,7 @@ static void begin_three(struct worker *worker)
     send_data(worker, 0, 3, "3\n", false);
 }
 
-/* Whatever cannot be said now: it is not done, and nothing waits for ever. */
+/* Frames that are out of turn: they have no effect, and nothing waits for ever. */
 static void frames_out_of_turn_are_refused(void **state)
 {
     static const struct {
@@ -455,28 +456,33 @@ static void frames_out_of_turn_are_refused(void **state)
         { CV_FRAME_JOB, 0, 0, 0, "broke the protocol: JOB" },
         { CV_FRAME_READY, 0, 0, 0, "broke the protocol: READY" },
         { CV_FRAME_GOT, 0, 2, 0, "broke the protocol: GOT" },
-        { CV_FRAME_PIECE, 0, 1, 0, "broke the protocol: PIECE while that piece is over" },
+        { CV_FRAME_PIECE, 0, 1, 0,
+          "broke the protocol: PIECE after the end of that piece" },
         { CV_FRAME_PIECE, 0, 2, 0,
           "broke the protocol: PIECE while all of the piece is" },
         { CV_FRAME_PIECE, 0, 3, 0,
           "broke the protocol: PIECE while the piece is coming" },
-        { CV_FRAME_PIECE, 1, 2, 0, "broke the protocol: PIECE while that piece is over" },
+        { CV_FRAME_PIECE, 1, 2, 0,
+          "broke the protocol: PIECE after the end of that piece" },
         { CV_FRAME_PIECE, 2, 4, 0,
           "broke the protocol: PIECE while there is no such slot" },
         { CV_FRAME_PIECE, 0, UINT64_MAX, 0, "expected a piece of the input" },
-        { CV_FRAME_DATA, 0, 1, 1, "broke the protocol: DATA while that piece is over" },
+        { CV_FRAME_DATA, 0, 1, 1,
+          "broke the protocol: DATA after the end of that piece" },
         { CV_FRAME_DATA, 0, 2, 1,
           "broke the protocol: DATA while all of the piece is here" },
         { CV_FRAME_DATA, 0, 4, 1,
           "broke the protocol: DATA while there is no such piece" },
-        { CV_FRAME_DATA, 1, 3, 1, "broke the protocol: DATA while that piece is over" },
+        { CV_FRAME_DATA, 1, 3, 1,
+          "broke the protocol: DATA after the end of that piece" },
         { CV_FRAME_DATA, 0, 3, 0, "got bytes that belong to no piece" },
         { CV_FRAME_DATA, 0, 3, 2, "got bytes that belong to no piece" },
         { CV_FRAME_DATA, 0, 3, 3, "got bytes that belong to no piece" },
         { CV_FRAME_PACKED, 0, 2, 0,
           "broke the protocol: PACKED while all of the piece is here" },
         { CV_FRAME_PACKED, 0, 3, 0, "expected a compressed piece, got something else" },
-        { CV_FRAME_DRAWN, 0, 1, 0, "broke the protocol: DRAWN while that piece is over" },
+        { CV_FRAME_DRAWN, 0, 1, 0,
+          "broke the protocol: DRAWN after the end of that piece" },
         { CV_FRAME_DRAWN, 0, 3, 0, "expected a piece to be fetched, got something else" },
         { CV_FRAME_CUT, 0, 3, 1, "broke the protocol: CUT while the piece is coming" },
         { CV_FRAME_CUT, 0, 4, 1, "broke the protocol: CUT while there is no such piece" },
@@ -486,8 +492,8 @@ static void frames_out_of_turn_are_refused(void **state)
           "broke the protocol: LEAVE while there is no such slot" },
         { CV_FRAME_REDUCE, 0, 0, 0, "broke the protocol: REDUCE while this worker" },
         { CV_FRAME_FETCH, 0, 1, 0, "broke the protocol: FETCH while this worker" },
-        { 63, 0, 0, 0, "of which there is none" },
-        { 255, 0, 0, 0, "of which there is none" },
+        { 63, 0, 0, 0, "of unknown type" },
+        { 255, 0, 0, 0, "of unknown type" },
     };
 
     (void)state;
@@ -512,7 +518,7 @@ static void frames_out_of_turn_are_refused(void **state)
     }
 }
 
-/* More than was announced is not taken, nor what comes after the end. */
+/* Bytes beyond the announced length are refused, and so are bytes after the end. */
 static void bytes_beyond_a_piece_are_refused(void **state)
 {
     const char *command[] = { "cat", NULL };
@@ -547,7 +553,7 @@ static void announce_packed(struct worker *worker, int *errors,
     cv_pack_done(&packer);
 }
 
-/* What is said of blocks has to be one thing with what comes. */
+/* The announced blocks have to agree with the received bytes. */
 static void compressed_pieces_that_cannot_be_are_refused(void **state)
 {
     static struct cv_packed_block good[] = { { .in = 7 }, { .in = 9, .out = 50 } },
@@ -561,25 +567,25 @@ static void compressed_pieces_that_cannot_be_are_refused(void **state)
           "form that is not known" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 0 },
           "",
-          "does not go on like that" },
+          "does not continue" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 1, 0, 0, 99, good, 2 },
           "",
-          "does not go on like that" },
+          "does not continue" },
         { { "zstd", { 0, 9 }, { 6, 12 }, 0, 0, 0, 99, good, 2 },
           "",
-          "does not go on like that" },
+          "does not continue" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, back, 2 },
           "",
-          "does not go on like that" },
+          "does not continue" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 50, good, 2 },
           "",
-          "does not go on like that" },
+          "does not continue" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 8, good, 1 },
           "",
           "expected a compressed piece" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "abcd",
-          "not all of a compressed" },
+          "a compressed piece is incomplete" },
         { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "abcdef",
           "belong to no piece" },
@@ -597,8 +603,8 @@ static void compressed_pieces_that_cannot_be_are_refused(void **state)
     }
 }
 
-/* That is for the master to judge: it has the file. */
-static void what_cannot_be_decoded_is_told(void **state)
+/* The master judges that: it has the file. */
+static void undecodable_input_is_reported(void **state)
 {
     static struct cv_packed_block block[] = { { .in = 7 } };
     static struct worker worker;
@@ -658,8 +664,8 @@ static void another_master_is_refused(void **state)
 
 /* --- how it ends -------------------------------------------------------------------------- */
 
-/* Each end has a status of its own, whatever the words. */
-static void ends_are_told_apart(void **state)
+/* Each end has its own status, for any words. */
+static void kinds_of_ends_are_distinguished(void **state)
 {
     static const struct {
         enum { REFUSE, BE_SILENT, SIGNAL, CLOSE } how;
@@ -667,7 +673,7 @@ static void ends_are_told_apart(void **state)
         const char *text;
     } cases[] = {
         { REFUSE, CLEAVE_EREFUSED, "the master refused this worker: you are too old" },
-        { BE_SILENT, CLEAVE_ELOST, "nothing was heard for 0.2 s" },
+        { BE_SILENT, CLEAVE_ELOST, "it sent nothing for 0.2 s" },
         { SIGNAL, CLEAVE_ESTOPPED, "stopped by SIGTERM" },
         { CLOSE, CLEAVE_OK, "" },
     };
@@ -710,9 +716,9 @@ int main(void)
         cmocka_unit_test(frames_out_of_turn_are_refused),
         cmocka_unit_test(bytes_beyond_a_piece_are_refused),
         cmocka_unit_test(compressed_pieces_that_cannot_be_are_refused),
-        cmocka_unit_test(what_cannot_be_decoded_is_told),
+        cmocka_unit_test(undecodable_input_is_reported),
         cmocka_unit_test(another_master_is_refused),
-        cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(kinds_of_ends_are_distinguished),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

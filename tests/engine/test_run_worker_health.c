@@ -1,7 +1,8 @@
-/* test_run_worker_health.c -- a journal that somebody else made, or may have. SPDX-License-Identifier: MIT
+/* test_run_worker_health.c -- a journal that another user made, or could have.
+ * SPDX-License-Identifier: MIT
  *
- * Nothing in the file is run, nothing but the tables of a journal is read, and what others
- * can have written is not taken for what was done. */
+ * Nothing in the file is run, only the tables of a journal are read, and rows that others
+ * could write are not used as finished chunks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,7 @@ static void other_schemas(void **state)
     }
 }
 
-/* The words are right, but the pages are those of others. */
+/* The words are right, but the pages belong to another database. */
 static void other_pages(void **state)
 {
     static const char *const roots[][2] = { { "chunk", "output" }, { "output", "chunk" },
@@ -105,7 +106,7 @@ static void other_pages(void **state)
 static const struct cv_journal_run cat_lines = { .command = "sh -c cat",
                                                  .splitter = "lines" };
 
-/* A byte is done once: of two chunks that share one, neither is believed. */
+/* A byte is done once: of two overlapping chunks neither is used. */
 static void overlaps(void **state)
 {
     static const uint64_t ranges[][2] = { { 0, 40 },    { 30, 50 },   { 40, 45 },
@@ -177,7 +178,7 @@ static void other_formats(void **state)
     assert_int_equal(got.resumed, 0);
 }
 
-/* Whatever is left of a journal, it can be forgotten. */
+/* Every remainder of a journal can be overwritten. */
 static void overwritten_wreck(void **state)
 {
     struct image wreck = { malloc(whole.n), whole.n };
@@ -236,7 +237,7 @@ static void modes(void **state)
     cv_splitter_free(splitter);
 }
 
-static void others_may_write(void **state)
+static void other_outputs_may_be_written(void **state)
 {
     struct cleave_error err;
 
@@ -289,10 +290,14 @@ static void links(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_schemas),     cmocka_unit_test(other_pages),
-        cmocka_unit_test(overlaps),          cmocka_unit_test(other_formats),
-        cmocka_unit_test(overwritten_wreck), cmocka_unit_test(modes),
-        cmocka_unit_test(others_may_write),  cmocka_unit_test(links),
+        cmocka_unit_test(other_schemas),
+        cmocka_unit_test(other_pages),
+        cmocka_unit_test(overlaps),
+        cmocka_unit_test(other_formats),
+        cmocka_unit_test(overwritten_wreck),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(other_outputs_may_be_written),
+        cmocka_unit_test(links),
     };
 
     return cmocka_run_group_tests(tests, make_journal, forget_journal);

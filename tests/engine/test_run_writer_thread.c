@@ -16,7 +16,7 @@
 
 enum { SIZE = 3 << 20, BITE = 50000, LONG_MS = 20000 };
 
-/* A reader of bytes in memory, which may be damaged from `good` on. */
+/* A reader of bytes in memory, which may be damaged after `good`. */
 struct spring {
     struct cv_lazy_reader lazy;
     const char *text;
@@ -88,7 +88,7 @@ struct scene {
     struct cv_pipe_writer writer;
     struct cv_pipe pipe;
     char *got;
-    size_t length; /* of what was read */
+    size_t length; /* length of the bytes read */
 };
 
 static void begin_scene(struct scene *scene, const struct cv_part *parts, size_t count)
@@ -114,7 +114,7 @@ static bool is_ready(int fd, short events, int limit_ms)
     return poll(&at, 1, limit_ms) == 1;
 }
 
-/* Read what is there, at most so much. */
+/* Read available bytes, at most `max`. */
 static void read_some(struct scene *scene, size_t max)
 {
     const size_t left = SIZE + 100 - scene->length;
@@ -134,7 +134,7 @@ static void fill_up(const struct scene *scene)
     assert_false(is_ready(scene->pipe.write, POLLOUT, 0));
 }
 
-/* Read while it is fed, until all has been; then what is left in the pipe. */
+/* Read during the feed, until all was fed; afterwards the rest in the pipe. */
 static void read_all(struct scene *scene)
 {
     enum cv_pipe_writer_state state;
@@ -182,7 +182,7 @@ static void all_comes_in_order(void **state)
 }
 
 /* While it is held nothing is put in, whatever room there is; the numbers fit each other. */
-static void what_is_held_stays(void **state)
+static void held_input_stays(void **state)
 {
     char *text = make_text(2, SIZE);
     struct spring spring = make_spring(text);
@@ -212,7 +212,7 @@ static void what_is_held_stays(void **state)
     free(text);
 }
 
-static void what_was_put_in_cannot_be_cut_off(void **state)
+static void queued_input_cannot_be_cut_off(void **state)
 {
     char *text = make_text(3, SIZE);
     struct spring spring = make_spring(text);
@@ -242,8 +242,9 @@ static void what_was_put_in_cannot_be_cut_off(void **state)
     free(text);
 }
 
-/* Cut off where it stands while it waits for room: that it is done is heard of before it is read. */
-static void who_waits_for_room_hears_of_the_end(void **state)
+/* Cut off at its position while it waits for room: the end is reported before it is
+ * read. */
+static void a_waiting_writer_is_notified_of_the_end(void **state)
 {
     char *text = make_text(4, SIZE);
     struct spring spring = make_spring(text);
@@ -266,7 +267,7 @@ static void who_waits_for_room_hears_of_the_end(void **state)
     free(text);
 }
 
-/* One thread goes on where it may; one that ends with what was asked for has a successor. */
+/* One thread continues while it may; a thread that ends at its limit has a successor. */
 static void it_grows(void **state)
 {
     char *text = make_text(5, SIZE);
@@ -287,7 +288,7 @@ static void it_grows(void **state)
         cv_pipe_writer_grow(&scene.writer, &part, 1);
         must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
         fill_up(&scene);
-        part.end = SIZE; /* while it is at work */
+        part.end = SIZE; /* while it runs */
         cv_pipe_writer_grow(&scene.writer, &part, 1);
         read_all(&scene);
         assert_int_equal(scene.length, SIZE);
@@ -298,7 +299,7 @@ static void it_grows(void **state)
     free(text);
 }
 
-static void steps_are_told(void **state)
+static void steps_are_reported(void **state)
 {
     char *text = make_text(6, SIZE);
     struct spring spring = make_spring(text);
@@ -312,7 +313,7 @@ static void steps_are_told(void **state)
         scene.writer.step = steps ? 20000 : 0;
         must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
         fill_up(&scene);
-        /* Of the first ones it may have heard already. */
+        /* The first ones may have been reported already. */
         assert_int_equal(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, 0),
                          steps && cv_pipe_writer_fed(&scene.writer) >=
                                       scene.writer.fed + 20000);
@@ -335,14 +336,14 @@ static void a_reader_may_go_away(void **state)
     fill_up(&scene);
     cv_close(&scene.pipe.read);
     assert_true(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, LONG_MS));
-    /* What was put in counts first. */
+    /* Queued bytes count first. */
     must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_REFUSED);
     end_scene(&scene);
     free(text);
 }
 
-static void what_is_damaged_is_told_behind_what_is_good(void **state)
+static void damage_is_reported_after_the_good_part(void **state)
 {
     char *text = make_text(8, SIZE);
     struct spring spring = make_spring(text);
@@ -362,7 +363,7 @@ static void what_is_damaged_is_told_behind_what_is_good(void **state)
     free(text);
 }
 
-/* In the midst of it; what was put in is known then, and nothing is left behind. */
+/* In the midst of it; queued bytes are known by that time, and nothing stays queued. */
 static void it_can_be_stopped(void **state)
 {
     char *text = make_text(9, SIZE);
@@ -377,7 +378,7 @@ static void it_can_be_stopped(void **state)
     begin_scene(&scene, &part, 1);
     must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     fill_up(&scene);
-    read_some(&scene, 20000); /* and a bit more than it has heard of */
+    read_some(&scene, 20000); /* and a bit more than reported */
     while (cv_pipe_writer_fed(&scene.writer) <= scene.writer.fed)
         usleep(1000);
     fill_up(&scene);
@@ -395,13 +396,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_comes_in_order),
-        cmocka_unit_test(what_is_held_stays),
-        cmocka_unit_test(what_was_put_in_cannot_be_cut_off),
-        cmocka_unit_test(who_waits_for_room_hears_of_the_end),
+        cmocka_unit_test(held_input_stays),
+        cmocka_unit_test(queued_input_cannot_be_cut_off),
+        cmocka_unit_test(a_waiting_writer_is_notified_of_the_end),
         cmocka_unit_test(it_grows),
-        cmocka_unit_test(steps_are_told),
+        cmocka_unit_test(steps_are_reported),
         cmocka_unit_test(a_reader_may_go_away),
-        cmocka_unit_test(what_is_damaged_is_told_behind_what_is_good),
+        cmocka_unit_test(damage_is_reported_after_the_good_part),
         cmocka_unit_test(it_can_be_stopped),
     };
 

@@ -1,8 +1,8 @@
-/* failing_allocator.h -- the allocator of the C library behind a counter: the n-th call
+/* failing_allocator.h -- the allocator of the C library with a counter: the n-th call
  * fails. For one file of a program. SPDX-License-Identifier: MIT
  *
- * CV_NO_ALLOCATOR is defined where that cannot be done; then the program says so, and its
- * tests are left out. */
+ * CV_NO_ALLOCATOR is defined if that is impossible; the program prints a note, and its
+ * tests are skipped. */
 #ifndef CV_FAILING_ALLOCATOR_H
 #define CV_FAILING_ALLOCATOR_H
 #include <errno.h>
@@ -29,7 +29,7 @@ extern void __libc_free(void *block);
 
 static atomic_long countdown = -1; /* below 0: never fail */
 static atomic_bool has_failed;
-static atomic_long live_blocks; /* allocated and not released; for those who ask */
+static atomic_long live_blocks; /* allocated and not released; read by leak tests */
 
 static bool fails_now(void)
 {

@@ -1,10 +1,10 @@
 /* run_fault.h -- real runs in which something fails. For one file of a program.
  * SPDX-License-Identifier: MIT
  *
- * Every trial is a process of its own. A run must end with OK and the right output, or say
- * what was wrong and have written only what is right, in order; it must not crash, hang,
- * keep descriptors or memory, or leave a process behind. A run that failed with a journal is
- * resumed without faults and must then come out right.
+ * Every trial runs in a separate process. A run must end with OK and the right output, or
+ * with a message and a correct prefix of the output, in order; it must not crash, hang,
+ * keep descriptors or memory, or leave a process running. A run that failed with a
+ * journal is resumed without faults and must then come out right.
  *
  * The program defines what fails: */
 #ifndef CV_RUN_FAULT_H
@@ -31,11 +31,9 @@
 #include "run/worker/worker_serve.h"
 
 static void arm(long n);  /* the n-th from now on fails, counted from 0             */
-static bool disarm(void); /* nothing fails any more; whether something has          */
-static const char *
-fault(void); /* what it was                                            */
-static long
-kept_blocks(void); /* of memory, or 0 if that is not known                   */
+static bool disarm(void); /* end of failures; whether any happened */
+static const char *fault(void); /* the failed call */
+static long kept_blocks(void);  /* memory blocks, or 0 if unknown */
 
 enum { LINES = 300, BLOCK = 1200, HANGS_S = 60, ROOM = 12 << 20 };
 
@@ -45,7 +43,7 @@ struct scenario {
     const char *reduce;
     const char *split;  /* NULL: fastq                                          */
     const char *packed; /* the file of tests/packed that the input is made of   */
-    unsigned copies;    /* of it                                                */
+    unsigned copies;    /* copies of it */
     bool unordered, journal, resume, stream, pairs, header, persistent, hosts, there,
         spill, open;
 };
@@ -252,7 +250,7 @@ static void writer(void)
     close(ends[1]);
 }
 
-/* Commands that wait for what they get, in bits; some are started for nothing. */
+/* Commands that wait for their units, in parts; some start without work. */
 static void open_decide(void *state, const struct cleave_view *view,
                         const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -438,7 +436,7 @@ static bool output_begins_right(const struct scenario *scenario)
            (got.n <= expected.n && memcmp(got.bytes, expected.bytes, got.n) == 0);
 }
 
-/* What is wrong with how a run ended, or NULL. */
+/* The defect of the end of a run, or NULL. */
 static const char *judge(const struct scenario *scenario, enum cleave_status status,
                          const struct cleave_execution_result *result,
                          const struct cleave_error *err)
@@ -459,7 +457,7 @@ static const char *judge(const struct scenario *scenario, enum cleave_status sta
     return NULL;
 }
 
-/* Runs in a process of its own, and ends it: with 0, 1, or 2 if nothing has failed. */
+/* Runs in a separate process, and ends it: with 0, 1, or 2 if nothing has failed. */
 static void try_run(const struct scenario *scenario, long n)
 {
     struct cleave_execution_result *result = NULL;
@@ -576,10 +574,10 @@ static void make_image(void)
 }
 
 static long how_many(const struct scenario *scenario);
-/* Those that have found something once. */
+/* Numbers that found a defect once. */
 static void try_known(const struct scenario *scenario, int *out_bad);
 
-/* What comes out when nothing fails; everything is loaded and set up by it, too. */
+/* The output without failures; also loads and sets up everything. */
 static void warm_up(const struct scenario *scenario)
 {
     struct cleave_execution_result *result = NULL;

@@ -1,9 +1,9 @@
 /* test_allocation.c -- the n-th allocation fails, for n = 1, 2, ...
  * SPDX-License-Identifier: MIT
  *
- * The allocator of the C library is put behind a counter. Whatever allocation fails, the
- * call must say so and leave nothing behind that crashes later. Where a try takes 0.1 s, those
- * behind the first EACH are tried here and there; with CLEAVE_FAULTS=all, each of them. */
+ * The allocator of the C library gets a counter. For every failed allocation, the call
+ * must return an error and leave nothing that crashes later. If a try takes 0.1 s, tries
+ * after the first EACH are sampled; with CLEAVE_FAULTS=all, all are done. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static enum cleave_status plan_and_simulate(const struct cleave_platform *platfo
     return cleave_simulate_load(&job, &trial, &stats, err);
 }
 
-/* Chunks that stay open, of a load and of a stream. */
+/* Open chunks, of a load and of a stream. */
 static enum cleave_status writer(const struct cleave_platform *platform,
                                  struct cleave_error *err)
 {
@@ -97,7 +97,7 @@ static const struct {
               { "rumr", 0 }, { "one-round", 0 }, { "auto", 0.2 } };
 static const size_t nplans = sizeof plans / sizeof *plans;
 
-/* One of several: each is begun anew for every allocation that fails in it. */
+/* One of several scenarios: each restarts for every allocation that fails in it. */
 static enum cleave_status scenario(size_t number, struct cleave_error *err)
 {
     struct cleave_platform *platform;

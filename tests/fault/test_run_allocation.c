@@ -1,7 +1,8 @@
 /* test_run_allocation.c -- the n-th allocation of a real run fails.
  * SPDX-License-Identifier: MIT
  *
- * run_fault.h says what must hold then. CLEAVE_FAULTS=all fails each of them in turn. */
+ * run_fault.h describes the required result. CLEAVE_FAULTS=all fails each of them in
+ * turn. */
 #include "fault/failing_allocator.h"
 
 #ifndef CV_NO_ALLOCATOR

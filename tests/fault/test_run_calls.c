@@ -1,10 +1,11 @@
 /* test_run_calls.c -- the n-th system call of a real run fails, or moves fewer bytes.
  * SPDX-License-Identifier: MIT
  *
- * run_fault.h says what must hold then. The functions below stand before those of the C
- * library for everything in this program, SQLite too. Fault n is call n / 6; by the rest, it
- * fails once or from then on, with one of three errors that the call may have. CLEAVE_FAULTS=all
- * tries each of them, and CLEAVE_FAULT_CALL=epoll_ctl those of one function only. */
+ * run_fault.h describes the required result. The functions below precede the C library's
+ * for everything in this program, SQLite too. Fault n is call n / 6; by the rest, it
+ * fails once or from then on, with one of three errors that the call may have.
+ * CLEAVE_FAULTS=all tries each of them, and CLEAVE_FAULT_CALL=epoll_ctl only one
+ * function. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +47,7 @@ static int variant;
 static const char *only_call;   /* NULL: all count                                      */
 static const char *failed_call; /* NULL: none yet                                       */
 static const char *stays;       /* which one fails from now on; NULL: none              */
-static char *told; /* shared between processes: the name of the one that has failed     */
+static char *told; /* shared between processes: the name of the failed call */
 
 static void arm(long n)
 {
@@ -73,7 +74,7 @@ static long kept_blocks(void)
     return 0;
 }
 
-/* What happens to this call: 0, an error, or SHORT. */
+/* Result for this call: 0, an error, or SHORT. */
 static int fails(const char *name, int first, int second, int third)
 {
     const int errors[] = { first, second, third };
@@ -96,7 +97,7 @@ static int fails(const char *name, int first, int second, int third)
 
 /* --- the functions ---------------------------------------------------------------------- */
 
-/* REAL(read)(...) is that of the C library. */
+/* REAL(read)(...) comes from the C library. */
 #define REAL(name) ((__typeof__(&(name)))real(#name))
 
 static void *real(const char *name)
@@ -268,7 +269,7 @@ int epoll_create1(int flags)
 
 int epoll_ctl(int poller, int what, int fd, struct epoll_event *event)
 {
-    if (what == EPOLL_CTL_ADD) /* nothing else can fail for want of anything */
+    if (what == EPOLL_CTL_ADD) /* no other call can run out of anything */
         FAIL(epoll_ctl, -1, ENOMEM, ENOSPC, ENOMEM);
     return REAL(epoll_ctl)(poller, what, fd, event);
 }
@@ -402,7 +403,7 @@ int fcntl64(int fd, int what, ...)
     va_start(more, what);
     argument = va_arg(more, void *);
     va_end(more);
-    /* Only locks on the file itself: SQLite waits for those of its log for 10 s. */
+    /* Only locks on the file itself: SQLite waits for the locks of its log for 10 s. */
     if (what == F_SETLK && ((const struct flock *)argument)->l_type != F_UNLCK &&
         ((const struct flock *)argument)->l_start > 1000)
         FAIL(fcntl64, -1, ENOLCK, EIO, EAGAIN);

@@ -1,10 +1,10 @@
 /* fuzz_archive.c -- inputs of tar, BAM and pcap made by instruction, and damaged.
  * SPDX-License-Identifier: MIT
  *
- * Random bytes never have the sums and lengths that these need. The first byte says which of
- * them is made, the next two the sizes of pieces and chunks, the next two where a byte is
- * changed and how; the rest are members, or records. Cuts must be where the definition has
- * them; what it calls damaged may be an error, and nothing worse. */
+ * Random bytes never have the sums and lengths that these need. The first byte selects
+ * the format, the next two the sizes of pieces and chunks, the next two the position and
+ * kind of a changed byte; the rest are members, or records. Cuts must be where the
+ * definition has them; bytes that it calls damaged may be an error, and nothing worse. */
 #include "../unit/split_check.h"
 #include "fuzz_target.h"
 
@@ -29,7 +29,7 @@ static size_t make_tar(const uint8_t *data, size_t size, char *out)
         const size_t bytes = (size_t)(data[i] >> 4) * 64;
         const char type = types[data[i] % (sizeof types - 1)];
 
-        if (data[i] == 0xff) { /* of zeros */
+        if (data[i] == 0xff) { /* run of zeros */
             n += BLOCK;
             continue;
         }
@@ -89,7 +89,7 @@ static size_t make_pcap(const uint8_t *data, size_t size, char *out)
     return n;
 }
 
-/* Whatever it is: it ends, and cuts go on. */
+/* For all bytes: the walk ends, and cuts continue. */
 static void check_damaged(const struct split_input *input, size_t piece)
 {
     struct cv_cut_window window;

@@ -1,7 +1,7 @@
 /* fuzz_costs.c -- any bytes as a file of costs. SPDX-License-Identifier: MIT
  *
- * What is accepted must be usable, and the same when it is written out and read again;
- * what is refused must say why. */
+ * An accepted text must be usable, and equal after it is written and read again; a
+ * refused one must have a message. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* fuzz_decoder.c -- any bytes as a compressed file. SPDX-License-Identifier: MIT
  *
- * The first byte says which form and how many bytes are read at a time. However they come,
- * the same is made of them; and where blocks are found, decoding fails or makes as
- * many bytes as they say, also when it begins at each of them. Several threads make the same
- * of them as one, but for blocks of bzip2 that are damaged, of which they give nothing. One
- * member of gzip that libdeflate can decode is decoded to the same. */
+ * The first byte sets the format and the bytes per read. However they come, the same is
+ * made of them; and where blocks are found, decoding fails or makes as many bytes as they
+ * say, also when it begins at each of them. Several threads give the same bytes as one,
+ * except for damaged blocks of bzip2, which they drop. One member of gzip that libdeflate
+ * can decode is decoded to the same. */
 #include <libdeflate.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#define XXH_STATIC_LINKING_ONLY /* for a state that needs no memory of its own */
+#define XXH_STATIC_LINKING_ONLY /* for a state without allocated memory */
 #include <xxhash.h>
 
 #include "run/decode/decode_ahead.h"
@@ -28,7 +28,8 @@ struct tape {
     size_t left, step;
 };
 
-/* What is made of a tape. Much of the time goes into looking at it: by a library that is not instrumented. */
+/* Decoded bytes of a tape. Much of the time goes into looking at it: by a library that is
+ * not instrumented. */
 struct made {
     enum cleave_status status;
     size_t length; /* up to MOST or somewhat more */
@@ -69,7 +70,8 @@ static bool add(struct made *made, const void *bytes, size_t length)
     return false;
 }
 
-/* Let it be cut wherever it can be: what is worth a job is more than inputs have here. */
+/* Let it be cut at all possible places: the real least size of a job exceeds inputs
+ * here. */
 static enum cleave_status open_ahead(const struct cv_codec *codec,
                                      const struct cv_decoder_input *input, bool small,
                                      struct cv_ahead **ahead, struct cleave_error *err)
@@ -120,7 +122,8 @@ static void decode(const struct cv_codec *codec, struct tape tape, struct made *
     cv_decoder_free(decoder);
 }
 
-/* The same, each block by itself, from the last to the first. False: one cannot be decoded. */
+/* Decode each block by itself, from the last to the first. False: one cannot be
+ * decoded. */
 static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks *blocks,
                           XXH64_hash_t *sum)
 {
@@ -152,7 +155,7 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
     return good;
 }
 
-/* With what one thread has made of the tape. */
+/* With the result of one thread. */
 static void compare_ahead(const struct cv_codec *codec, struct tape tape, bool small,
                           const struct made *made)
 {

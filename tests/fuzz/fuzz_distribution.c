@@ -1,7 +1,7 @@
 /* fuzz_distribution.c -- any text as a law. SPDX-License-Identifier: MIT
  *
- * What is taken has a mean and a spread that the text names, and gives values that can be
- * times: finite, not negative, the same for the same name, between the ends that a law has.
+ * An accepted law has the mean and spread of the text, and gives values that can be
+ * times: finite, not negative, the same for the same name, between the ends of the law.
  * The mean of many values is near the law's. */
 #include <math.h>
 #include <stdint.h>
@@ -46,8 +46,9 @@ static void check_values(const struct cv_distribution *distribution)
             require(fabs(value - mean) <= 12 * cv * mean + 1e-12 * mean);
         sum += value / DRAWS;
     }
-    /* Eight standard deviations of the mean of so many; wide laws have rare large values. */
-    if (cv <= 1 && mean > 1e-290) /* smaller ones are rounded when they are parted */
+    /* Eight standard deviations of a mean of this many values; wide laws have rare large
+     * values. */
+    if (cv <= 1 && mean > 1e-290) /* smaller ones are rounded when they are split */
         require(fabs(sum - mean) <= 8 * cv * mean / sqrt(DRAWS) + 1e-9 * mean);
 }
 

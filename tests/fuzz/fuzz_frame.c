@@ -1,7 +1,7 @@
-/* fuzz_frame.c -- any bytes as what comes over a link. SPDX-License-Identifier: MIT
+/* fuzz_frame.c -- any bytes from a link. SPDX-License-Identifier: MIT
  *
- * As a head, as the payload of every kind of frame, and as a stream of frames, once as it is
- * and once with checksums made right, so that what is behind them is reached as well. */
+ * As a head, as the payload of every kind of frame, and as a stream of frames, once
+ * unchanged and once with corrected checksums, so that later code is reached as well. */
 #include <stdint.h>
 
 #include "run/wire/protocol.h"
@@ -23,7 +23,7 @@ static void check_head(const uint8_t *data, size_t size)
     require(memcmp(bytes, again, sizeof bytes) == 0);
 }
 
-/* What is accepted says the same when it is packed again. */
+/* An accepted payload is equal after it is packed again. */
 static void check_payloads(const uint8_t *data, size_t size)
 {
     struct cv_packer packer = { NULL, 0, 0, false };

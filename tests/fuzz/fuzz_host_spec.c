@@ -1,7 +1,7 @@
 /* fuzz_host_spec.c -- any text as hosts. SPDX-License-Identifier: MIT
  *
- * Whatever is accepted has names that ssh takes for no option, each once and with slots within
- * limits; a name alone stands for itself. */
+ * Accepted names cannot be options of ssh, are unique, and have slots within limits; a
+ * single name is unchanged. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "run/hosts/host_spec.h"
 #include "fuzz_target.h"
 
-/* Behind "ssh://", which ssh takes as it is. */
+/* which ssh takes unchanged. */
 static const char *spoken(const char *login)
 {
     return strncmp(login, "ssh://", 6) == 0 ? login + 6 : login;

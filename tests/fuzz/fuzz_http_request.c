@@ -1,8 +1,10 @@
-/* fuzz_http_request.c -- any bytes as what a browser asks for. SPDX-License-Identifier: MIT
+/* fuzz_http_request.c -- any bytes as the request of a browser. SPDX-License-Identifier:
+ * MIT
  *
- * The bytes are somewhere in memory that ends with them. Nothing is decided before the empty
- * line that ends a head has come, and nothing that comes behind it changes the answer. Who gets
- * a page asked for one, by the name of this machine, as a slow reader by lines and words sees it. */
+ * The bytes are somewhere in memory that ends with them. The answer is decided only after
+ * the empty line that ends a head, and later bytes do not change it. A request that gets
+ * a page asked for one, by the name of this machine, as an independent reader by lines
+ * and words sees it. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include "cli/live/live.h"
 #include "fuzz_target.h"
 
-/* A copy with nothing behind it that could be read. */
+/* A copy without readable bytes after it. */
 static struct cv_http_request read_exactly(const uint8_t *data, size_t size)
 {
     char *text = malloc(size > 0 ? size : 1);
@@ -26,7 +28,7 @@ static struct cv_http_request read_exactly(const uint8_t *data, size_t size)
     return request;
 }
 
-/* Length of the head with the empty line that ends it; 0: it has not come. */
+/* Length of the head with the empty line that ends it; 0: incomplete. */
 static size_t head_length(const uint8_t *data, size_t size)
 {
     size_t line = 0;
@@ -83,7 +85,7 @@ static bool for_this_machine(char *head)
     return any;
 }
 
-/* What a page needs: asked of this machine, and by these words. */
+/* Conditions for a page: a request to this machine, with these words. */
 static void check_page(const uint8_t *data, size_t length, uint64_t after)
 {
     char *head = malloc(length + 1);

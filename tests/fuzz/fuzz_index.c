@@ -1,7 +1,7 @@
 /* fuzz_index.c -- any text as an index of a file, with a head and a hash that fit.
  * SPDX-License-Identifier: MIT
  *
- * It is refused, or all of the file is given out once, in pieces one behind the other. */
+ * The index is refused, or all of the file is given out once, in consecutive pieces. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* fuzz_items.c -- any words as a command, any bytes as items. SPDX-License-Identifier: MIT
  *
  * Lines of the data: the words of the command, with tabs between; a rule; all others are items.
- * Where no shell is needed, the words of a command are those that a shell makes of its line: '...'
- * and "..." are all that is quoted there. */
+ * If no shell is needed, the words of a command equal those that a shell makes of its
+ * line: only '...' and "..." are quoted there. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

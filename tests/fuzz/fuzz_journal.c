@@ -1,10 +1,10 @@
 /* fuzz_journal.c -- any bytes as changes to a journal. SPDX-License-Identifier: MIT
  *
- * A good journal is made once. An input is a list of changes to its bytes: four bytes say
- * where, one says how many bytes follow (its lower half), and whether they replace what is
- * there, are added to it bit by bit, or stand for a whole page to be copied there (its upper
- * half). Then the journal is resumed as a run resumes it. Whatever it says, an output that
- * counts as whole must be the one that was added for these bytes of the input. */
+ * A good journal is made once. An input is a list of changes to its bytes: four bytes are
+ * the position, one is the number of bytes that follow (its lower half), and their use:
+ * replacement, xor, or a whole page to be copied there (its upper half). Then the journal
+ * is resumed as a run resumes it. For every change, an output that counts as complete
+ * must be the one that was added for these bytes of the input. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void close_run(struct rerun *rerun)
     cv_splitter_free(rerun->splitter);
 }
 
-/* A chunk whose hash is that of its bytes is added, every other one. */
+/* Every other chunk with the hash of its bytes is added. */
 static void make_image(void)
 {
     struct rerun rerun;
@@ -195,7 +195,7 @@ static enum cleave_status use_known(struct rerun *rerun)
     }
 }
 
-/* What is left is done again and added. */
+/* Left bytes are done again and added. */
 static void do_rest(struct rerun *rerun)
 {
     const int fd = open(input, O_RDONLY | O_CLOEXEC);

@@ -1,10 +1,10 @@
 /* fuzz_master.c -- any frames from a host into the master's side of it.
  * SPDX-License-Identifier: MIT
  *
- * The host has two slots, for which three of the master's stand. Bytes say what happens next:
- * the master starts, cuts, stops or forgets a piece; the host says what it should, or anything
- * else. Nothing that it says may abort the master, end a piece twice, answer what was not
- * asked, or leave a piece behind when the host is lost. */
+ * The host has two slots, served by three of the master's. Bytes select the next event:
+ * the master starts, cuts, stops or forgets a piece; the host sends the expected frame,
+ * or any other. None of its frames may abort the master, end a piece twice, answer a
+ * missing request, or leave a piece behind when the host is lost. */
 #include <fcntl.h>
 #include <stdint.h>
 
@@ -23,17 +23,17 @@ struct place {
     bool busy;    /* as this test sees it                                           */
     bool request; /* for a cut                                                      */
     bool arrived;
-    bool open;      /* it was opened, so that it may grow                               */
-    bool begun;     /* its command reads                                                */
+    bool open;      /* it was opened, so that it may grow */
+    bool begun;     /* its command reads */
     uint32_t looks; /* questions how far it is                                          */
     uint64_t shorter; /* if it is cut                                                   */
-    uint64_t length; /* of the piece, as far as it was cut                              */
-    uint64_t output; /* bytes that were sent for it                                    */
-    uint64_t sum;    /* of their frames                                                */
+    uint64_t length;  /* length of the piece after cuts */
+    uint64_t output;  /* bytes that were sent for it                                    */
+    uint64_t sum;     /* checksum of their frames */
 };
 
 static struct cv_poller *poller;
-/* Outputs are kept; written by lines, of the one in front; or of all. */
+/* Outputs are kept; written by lines, of the first chunk; or of all. */
 enum { KEPT, IN_FRONT, BY_LINES, WAYS };
 static struct cv_ordered_output *gathers[WAYS];
 static int way;
@@ -41,8 +41,7 @@ static struct writer writer;
 static struct place places[SLOTS];
 static uint64_t given, silents, lefts;
 static bool opens; /* pieces may be open                                               */
-static bool
-    pending[MANY]; /* by number: something may be heard of a piece that is over    */
+static bool pending[MANY]; /* by number: frames may arrive for an ended piece */
 
 /* --- what the slots tell ------------------------------------------------------------------ */
 
@@ -374,7 +373,7 @@ static void say_end(struct cv_host *host, const struct place *place, struct byte
     cv_pack_done(&packer);
 }
 
-/* Of a piece whose command has not ended. */
+/* Frame about a piece whose command has not ended. */
 static void say_of_open(struct cv_host *host, const struct place *place,
                         struct bytes *bytes)
 {
@@ -402,7 +401,7 @@ static void say_of_open(struct cv_host *host, const struct place *place,
     cv_pack_done(&packer);
 }
 
-/* What an honest host would say next. */
+/* The next frame of an honest host. */
 static void say_next(struct cv_host *host, struct bytes *bytes)
 {
     const struct place *place = &places[next_byte(bytes) % SLOTS];
@@ -459,7 +458,7 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
     hear(host, head, some, length);
 }
 
-/* Anything: of a piece that there is, or not. */
+/* Any frame, about an existing piece or not. */
 static void say_anything(struct cv_host *host, struct bytes *bytes)
 {
     static const unsigned char zeros[CV_FRAME_MOST];

@@ -1,8 +1,8 @@
-/* fuzz_options.c -- any words behind any verb, and any parameters of any policy.
+/* fuzz_options.c -- any words after any verb, and any parameters of any policy.
  * SPDX-License-Identifier: MIT
  *
- * The first byte names the verb, or the policy; words are parted by newlines. Nothing is
- * run: what was typed is read, and plans are made with what policies are told. */
+ * The first byte names the verb, or the policy; newlines separate words. Nothing is run:
+ * words are parsed, and plans are made with the view of policies. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { WORDS = 64, POLICY = 0x80 };
 
 #define require(truth) require_at(truth, #truth, __LINE__)
 
-/* What is wrong is told on `stderr`, which is nowhere here; findings go to the real one. */
+/* Messages go to `stderr`, which is discarded here; findings go to the real one. */
 static FILE *told;
 
 static void require_at(int truth, const char *text, int line)
@@ -63,7 +63,7 @@ static void read_options(const struct cv_verb *verb, char **words, int count)
     const struct cv_typed typed = { count, words, verb->command, verb->foreign };
     struct cv_parsed parsed = { .operands = NULL };
     struct cv_arena arena;
-    /* A block of the exact size lets a sanitizer see fields that are not there. */
+    /* A block of the exact size lets a sanitizer detect missing fields. */
     void *values = calloc(1, verb->values_size > 0 ? verb->values_size : 1);
     int status;
 
@@ -86,7 +86,7 @@ static void read_options(const struct cv_verb *verb, char **words, int count)
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
-/* Whoever asks for a long search gets one: not here. */
+/* A requested long search would run long: skip it. */
 static bool takes_long(const struct cv_settings *settings)
 {
     for (size_t i = 0; i < settings->count; i++)

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * The bytes come in pieces, whose lengths the first bytes name, and each answer is followed
- * by the next question. Where the first byte says so, answers may come in parts, as those of
- * leaders do. What is kept, which answers say that they failed, and what is wrong at last must
- * be what the bytes say when they are read at once. */
+ * by the next question. The first byte allows answers in parts, as leaders send them.
+ * Kept bytes, failed answers, and the final error must equal those of a parser that reads
+ * all bytes at once. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void require_at(int truth, const char *text, int line)
     abort();
 }
 
-/* What came of it: all bytes kept, one behind the other, and a mark behind each answer. */
+/* Result: all bytes kept, in order, and a mark after each answer. */
 struct heard {
     unsigned char *bytes; /* owned */
     size_t length, answers, refusals;
@@ -76,11 +76,11 @@ static void ask(struct cv_persistent *persistent)
     persistent->left = 0;
 }
 
-/* How far an answer reaches in the next bytes: who waits for answers never gets more. */
+/* Length of the current answer in the next bytes: a reader of answers never gets more. */
 static size_t due(const struct cv_persistent *persistent)
 {
     if (persistent->nhead == CV_FRAME && persistent->left == 0)
-        return CV_FRAME; /* of the next part */
+        return CV_FRAME; /* length of the next part */
     return persistent->nhead < CV_FRAME ? CV_FRAME - persistent->nhead
            : persistent->left < 1000    ? (size_t)persistent->left
                                         : 1000;

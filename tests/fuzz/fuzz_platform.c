@@ -1,7 +1,7 @@
 /* fuzz_platform.c -- any bytes as a platform file. SPDX-License-Identifier: MIT
  *
- * What is accepted must survive being written and read again, to the last bit; what is
- * refused must say why. */
+ * An accepted file must survive being written and read again, to the last bit; a refused
+ * one must have a message. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

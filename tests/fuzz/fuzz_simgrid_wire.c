@@ -1,9 +1,9 @@
 /* fuzz_simgrid_wire.c -- anything that cleave-simgrid could say. SPDX-License-Identifier: MIT
  *
- * The first byte says what was asked, the second how many workers there are; the rest comes
- * over the socket. Where that is shorter than an answer, an answer is made of it, so that
- * not only lengths are tried. With BY_FIELDS in the first byte every five of the rest say
- * an event by its fields, whatever struct it travels in. */
+ * The first byte selects the request, the second the number of workers; the rest comes
+ * over the socket. If it is shorter than an answer, it is extended to one, so that not
+ * only lengths are tried. With BY_FIELDS in the first byte every five of the rest say an
+ * event by its fields, whatever struct it travels in. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -4,20 +4,20 @@
  * a file and of a stream must be at the boundaries that the definition gives, be the
  * first ones at or after the offset asked for, and cover the input.
  *
- * What matters here is near a boundary, so that inputs are short: a longer one is not more
- * but slower. */
+ * Decisions depend on bytes near a boundary, so that inputs are short: longer ones are
+ * only slower. */
 #include "../unit/split_check.h"
 #include "fuzz_target.h"
 
 enum { MOST_QUALITY_LINES = 16, MOST_LAST_RECORD = 64 * MOST_QUALITY_LINES };
 enum {
-    MOST_BYTES = 192, /* of an input that is looked at              */
-    CUTS = 12,        /* of a file, one after the other             */
+    MOST_BYTES = 192, /* bytes of an input */
+    CUTS = 12,        /* cuts of a file, one after the other */
     PIECES = 24,      /* in which a stream comes                    */
 };
 
-/* FASTQ records by instruction: lines of sequence, and of quality with any first byte. So
- * few lines of quality cannot read as a row of records. */
+/* FASTQ records by instruction: lines of sequence, and of quality with any first byte.
+ * This few lines of quality cannot read as a row of records. */
 static size_t make_fastq(const uint8_t *data, size_t size, char *out)
 {
     size_t n = 0, at = 0;

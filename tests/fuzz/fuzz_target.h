@@ -1,4 +1,4 @@
-/* fuzz_target.h -- what all fuzz targets have. SPDX-License-Identifier: MIT */
+/* fuzz_target.h -- helpers of all fuzz targets. SPDX-License-Identifier: MIT */
 #ifndef CV_FUZZ_TARGET_H
 #define CV_FUZZ_TARGET_H
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What does not hold is a finding. */
+/* A false condition is a finding. */
 static inline void require(int truth)
 {
     if (!truth)

@@ -1,7 +1,7 @@
 /* fuzz_trace.c -- any bytes as a trace of a small platform, or of a reduction.
  * SPDX-License-Identifier: MIT
  *
- * What is accepted must be written and read again to the same entries; a trace of whatever
+ * An accepted trace must be written and read again to the same entries; a trace of any
  * kind must make a report. */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static enum cleave_status read_bytes(const void *bytes, size_t length,
     struct cv_trace_file trace;
     struct cleave_error err;
     enum cleave_status status;
-    /* Opened for reading only, so the bytes stay as they are. */
+    /* Opened for reading only, so the bytes do not change. */
     union {
         const void *in;
         void *out;
@@ -82,7 +82,7 @@ static void check_written(const struct cleave_trace *trace,
     free(text);
 }
 
-/* The page of a trace, of which nothing is known before. */
+/* The page of an arbitrary trace. */
 static void check_report(const uint8_t *data, size_t size)
 {
     enum { MOST_NODES = 50000 }; /* more only takes long */

@@ -1,10 +1,10 @@
 /* fuzz_worker.c -- any frames from a master into a worker that serves it.
  * SPDX-License-Identifier: MIT
  *
- * No command is started: slots of another kind stand in, and end when the bytes say so. Bytes
- * say what happens next: the master says what it should, or anything else, or a command ends.
- * The worker may end with a reason; it may not crash, wait for what cannot come, or work on a
- * piece that is not all there. */
+ * No command is started: scripted slots replace them, and end on request of the bytes.
+ * Bytes select the next event: the master sends the expected frame, or any other, or a
+ * command ends. The worker may end with a reason; it may not crash, wait for what cannot
+ * come, or work on a piece that is not all there. */
 #include <stdint.h>
 
 #include <cleave/version.h>
@@ -22,10 +22,10 @@ static struct bytes bytes;
 static struct cv_worker *worker; /* from the time that it is ready */
 static uint64_t numbered;        /* pieces that were announced     */
 static int step;                 /* hello, job, all else           */
-static uint64_t heard; /* the worker has heard of pieces up to this one               */
-static bool lied;      /* with the last message                                       */
-static bool lines;     /* the job asks for lines as they come                         */
-static bool early;     /* ... or outputs may be asked for                              */
+static uint64_t heard;           /* the worker has received pieces up to this number */
+static bool lied;  /* with the last message                                       */
+static bool lines; /* the job asks for lines as they come                         */
+static bool early; /* ... or outputs may be asked for                              */
 
 /* --- slots that start nothing ------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_erro
 
     require(!slot->busy && task->complete && task->running);
     require(!worker->noticed || task->open); /* it begins nothing new */
-    require(task->open || /* it may have been cut, and more have come */
+    require(task->open || /* it may have been cut, and more have arrived */
             task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
     CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     cv_chunk_output_use_blocks(slot->store);
@@ -152,7 +152,7 @@ static void end_command(void)
                                            : CV_SLOT_DONE);
 }
 
-/* A command writes something, of which lines may be whole. */
+/* A command writes bytes, possibly with complete lines. */
 static void write_some(struct cv_slot *slot, uint8_t how)
 {
     size_t length;
@@ -366,7 +366,7 @@ static bool is_lie(const struct cv_frame_head *head)
     return head->type == CV_FRAME_PIECE && (task != NULL || head->chunk < heard);
 }
 
-/* What is about to be said. */
+/* Check the next frame before it is sent. */
 static void weigh(void)
 {
     struct cv_frame_head head;

@@ -1,7 +1,7 @@
 /* wire_feed.h -- frames out of fuzzed bytes, into a link without descriptors.
  * SPDX-License-Identifier: MIT
  *
- * The frames have right checksums, so that what is behind them is reached. */
+ * The frames have right checksums, so that later code is reached. */
 #ifndef WIRE_FEED_H
 #define WIRE_FEED_H
 #include <stdlib.h>
@@ -49,14 +49,14 @@ static inline const uint8_t *next_some(struct bytes *bytes, size_t max, size_t *
 
 /* --- a channel ---------------------------------------------------------------------------- */
 
-/* One message to be read at a time; what is sent is dropped. */
+/* One message to be read at a time; sent frames are dropped. */
 struct writer {
     struct cleave_channel channel;
     unsigned char message[CV_FRAME_HEAD + CV_FRAME_MOST],
         sent[CV_FRAME_HEAD + (64 << 10)];
     size_t length;
     bool waits, ended, left;
-    /* What is asked for when nothing waits; may be NULL. */
+    /* Called when no input waits; may be NULL. */
     void (*more)(void *context);
     void *context;
 };
@@ -99,7 +99,7 @@ static inline void feed_send(struct cleave_channel *channel, size_t length)
     struct writer *writer = feed_of(channel);
     struct cv_frame_head head;
 
-    /* Whatever is sent is in order as well. */
+    /* Sent frames are valid as well. */
     require(length >= CV_FRAME_HEAD && length <= channel->room);
     require(cv_frame_decode(writer->sent, &head, NULL) == CLEAVE_OK);
     require(head.length + CV_FRAME_HEAD == length);
@@ -121,7 +121,7 @@ static const struct cv_channel_calls feed_calls = {
     .end = feed_nothing,
 };
 
-/* Its descriptor can always be read. */
+/* Its descriptor is always readable. */
 static inline void feed_open(struct writer *writer)
 {
     if (writer->channel.calls == NULL) {

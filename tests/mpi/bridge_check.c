@@ -2,8 +2,8 @@
  * end. SPDX-License-Identifier: MIT
  *
  * Run by mpirun as `bridge_check MODULE CASE`; it is not linked with MPI, as
- * the command is not. Rank 0 says what was wrong and exits with 1, as any other
- * rank does. Cases:
+ * the command is not. Rank 0 prints the error and exits with 1, as any other rank does.
+ * Cases:
  *
  *   echo     messages to all ranks and back, more than fits into all buffers
  *   peers    frames between all workers, of all sizes
@@ -92,7 +92,7 @@ static void end_links(const struct cv_mpi_bridge *bridge)
 
 enum { ECHO_BYTES = 6 << 20, PIECE = 100003 };
 
-/* All messages back, as they are, then the end. */
+/* All messages back, unchanged, and the end. */
 static uint64_t echo_worker(struct cleave_channel *channel)
 {
     const unsigned char *bytes;
@@ -338,7 +338,7 @@ static void peers(const struct cv_mpi_bridge *bridge)
 
 /* --- ends that come early ----------------------------------------------------------------- */
 
-/* Rank 0 leaves and ends at once, while the others go on for a while. */
+/* Rank 0 leaves and ends at once, while the others continue for a while. */
 static void early(const struct cv_mpi_bridge *bridge)
 {
     struct cleave_channel *channel = bridge->links[0];
@@ -359,7 +359,7 @@ static void early(const struct cv_mpi_bridge *bridge)
     close(bridge->peers);
 }
 
-/* Rank 1 does not read; what the others send to it is dropped, and all end. */
+/* Rank 1 does not read; frames of the others to it are dropped, and all end. */
 static void lost(const struct cv_mpi_bridge *bridge)
 {
     static unsigned char frame[CV_BRIDGE_HEAD + CV_BRIDGE_MOST];

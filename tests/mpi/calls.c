@@ -1,7 +1,7 @@
 /* calls.c -- an MPI program that calls reductions in all the ways there are, and knows
  * nothing of cleave, for the preload. SPDX-License-Identifier: MIT
  *
- * Usage: calls. Says how many results were wrong. */
+ * Usage: calls. Prints the number of wrong results. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -138,7 +138,7 @@ static void product_of(int index, unsigned out[4])
     }
 }
 
-/* Parts of unequal lengths, some of them empty, or all alike; matrices, in order. */
+/* Parts of unequal lengths, some of them empty, or all equal; matrices, in order. */
 static void in_parts(MPI_Comm comm, int how)
 {
     static unsigned own[4 * LONG], part[4 * LONG];
@@ -177,7 +177,7 @@ static void in_parts(MPI_Comm comm, int how)
     MPI_Type_free(&matrix);
 }
 
-/* Parts of a type with gaps, which stay as they are. */
+/* Parts of a type with gaps, which stay unchanged. */
 static void parts_with_gaps(MPI_Comm comm)
 {
     static int own[2 * LONG], sum[2 * LONG];
@@ -201,7 +201,7 @@ static void parts_with_gaps(MPI_Comm comm)
     MPI_Type_free(&spaced);
 }
 
-/* Those that do not wait go side by side with those that do. */
+/* Nonblocking calls run together with blocking ones. */
 static void without_waiting(MPI_Comm comm)
 {
     static int own[LONG], one[LONG], two[LONG], three[LONG];
@@ -287,7 +287,8 @@ static void between_groups(void)
     MPI_Comm_free(&half);
 }
 
-/* What MPI refuses is refused, by a handler of the communicator, and the next call works. */
+/* Calls that MPI refuses are refused, by a handler of the communicator, and the next call
+ * works. */
 static void of_mistakes(MPI_Comm comm)
 {
     static double own[LONG], sum[LONG];

@@ -1,8 +1,8 @@
-/* chooser.c -- what "auto" makes of times, without an MPI library at work.
+/* chooser.c -- choices of "auto" from times, without an MPI library.
  * SPDX-License-Identifier: MIT
  *
  * Times are made up: a mean for each policy, scattered by a factor, the same in every run.
- * What is checked is how many calls used which policy. */
+ * The check counts how many calls used each policy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@ struct play {
     struct cv_trial_batch batch;
     double mean_s[CV_ARMS];
     double spread_s, scatter; /* times are up to this factor more or less */
-    double spread_scatter;    /* the same of spreads; 0: as times         */
-    double disturbed, more_s; /* part of all calls that take up to so much more */
-    double first_s;           /* what the first use of a policy takes more  */
-    double set_up;            /* what is thought of that, in calls; of the first of all */
+    double spread_scatter;    /* the same for spreads; 0: as for times */
+    double disturbed, more_s; /* part of all calls that take up to `more_s` more */
+    double first_s;           /* additional time of the first use of a policy */
+    double set_up;            /* its estimate, in calls; for the very first */
     double spent_s, lost_s;   /* by all calls; by those that another policy did */
     double clock_s, came_s[CV_BATCH];
     uint64_t drawn;
@@ -104,7 +104,7 @@ static double share(struct play *play, int arm, int count)
     return (double)(play->choice.used[arm] - before) / count;
 }
 
-/* What is best is found soon, also where it has to be set up first. */
+/* The best policy is found soon, also if it has to be set up first. */
 static void check_finding(struct check *check)
 {
     static const double means[][CV_ARMS] = { { 1e-3, 0.7e-3, 2e-3 },
@@ -158,14 +158,14 @@ static void check_random_arrivals(struct check *check)
         play.spread_s = 2e-4;
         play.spread_scatter = 6;
         calls(&play, 400);
-        /* More patience is what is left of a beginning anew. */
+        /* A larger patience is the trace of a restart. */
         anew += play.choice.patience > play.first_patience;
     }
     CHECK(check, anew <= 0.02 * PLAYS, "begun anew in %d of %d", anew, (int)PLAYS);
 }
 
-/* Where nothing is better than the MPI library's way it is kept, and trials of the rest take
- * a fiftieth of the time at most, after the first ones. */
+/* If no policy beats the MPI library it is kept, and trials of the rest take a fiftieth
+ * of the time at most, after the first ones. */
 static void check_keeping(struct check *check)
 {
     static const double others[] = { 1, 1.1, 1.5, 10 };
@@ -189,7 +189,8 @@ static void check_keeping(struct check *check)
         }
 }
 
-/* What takes long to set up waits until it is a fiftieth of the time, and is found then. */
+/* A policy with a long set-up waits until it is a fiftieth of the time, and is found at
+ * that time. */
 static void check_setting_up(struct check *check)
 {
     static const double calls_of[] = { 8, 100 };
@@ -216,8 +217,8 @@ static void check_setting_up(struct check *check)
     }
 }
 
-/* What is worse costs a fiftieth of the time, from the first call on, beside the first two
- * calls of each, which nobody could know. */
+/* Worse policies cost a fiftieth of the time, from the first call, besides the first two
+ * calls of each, which have no measurements. */
 static void check_learning(struct check *check)
 {
     static const double others[] = { 1.1, 1.5, 3, 10, 100 };

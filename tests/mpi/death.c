@@ -1,7 +1,7 @@
 /* death.c -- a rank dies while the others wait for it in a reduction.
  * SPDX-License-Identifier: MIT
  *
- * Usage: death POLICY. Never ends well: the MPI library has to end the others. */
+ * Usage: death POLICY. Never ends with success: the MPI library has to end the others. */
 #include <signal.h>
 
 #include "mpi_check.h"

@@ -1,4 +1,4 @@
-/* ends.c -- what the user of a link and the bridge tell each other, without messages.
+/* ends.c -- protocol between the user of a link and the bridge, without messages.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,8 @@ static bool rang(int fd)
     return is;
 }
 
-/* The bridge has received so many buffers of as many bytes as their number, from 1 on. */
+/* The bridge has received `came` buffers, each with as many bytes as its number, starting
+ * at 1. */
 static void receive(struct line *line, unsigned came, bool ended)
 {
     for (unsigned i = line->end.came; i < came; i++)
@@ -63,7 +64,7 @@ static void receive(struct line *line, unsigned came, bool ended)
 
 /* --- going out ---------------------------------------------------------------------------- */
 
-static void who_waits_for_a_slab_is_told_of_one(void **state)
+static void a_waiting_rank_is_sent_a_slab(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
@@ -77,7 +78,7 @@ static void who_waits_for_a_slab_is_told_of_one(void **state)
         assert_int_equal(cv_bridge_end_look(&line.end).filled, i + 1);
         assert_int_equal(line.out.buffers[i].length, i + 1);
     }
-    /* Nobody has asked for more yet. */
+    /* No request for more has been made. */
     cv_bridge_end_tell(&line.end, 1, 0, false, false);
     assert_false(rang(channel->fd));
     assert_ptr_equal(channel->calls->place(channel, &peer_closed), line.bytes[0][0]);
@@ -92,7 +93,7 @@ static void who_waits_for_a_slab_is_told_of_one(void **state)
     close_line(&line);
 }
 
-static void who_cannot_be_heard_is_told_so(void **state)
+static void an_unreachable_rank_gets_an_error(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
@@ -110,7 +111,7 @@ static void who_cannot_be_heard_is_told_so(void **state)
 
 /* --- coming in ---------------------------------------------------------------------------- */
 
-static void what_comes_is_read_in_order_and_then_the_end(void **state)
+static void frames_are_read_in_order_and_then_the_end(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
@@ -139,8 +140,8 @@ static void what_comes_is_read_in_order_and_then_the_end(void **state)
     close_line(&line);
 }
 
-/* The other rank must not wait for somebody who reads no more. */
-static void what_comes_for_who_has_left_is_dropped(void **state)
+/* The other rank must not wait for a reader that has left. */
+static void frames_for_a_departed_rank_are_dropped(void **state)
 {
     (void)state;
     for (int says_end = 0; says_end < 2; says_end++) {
@@ -163,10 +164,10 @@ static void what_comes_for_who_has_left_is_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waits_for_a_slab_is_told_of_one),
-        cmocka_unit_test(who_cannot_be_heard_is_told_so),
-        cmocka_unit_test(what_comes_is_read_in_order_and_then_the_end),
-        cmocka_unit_test(what_comes_for_who_has_left_is_dropped),
+        cmocka_unit_test(a_waiting_rank_is_sent_a_slab),
+        cmocka_unit_test(an_unreachable_rank_gets_an_error),
+        cmocka_unit_test(frames_are_read_in_order_and_then_the_end),
+        cmocka_unit_test(frames_for_a_departed_rank_are_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

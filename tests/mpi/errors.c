@@ -1,4 +1,4 @@
-/* errors.c -- mistakes are told through the communicator's error handler, in words.
+/* errors.c -- mistakes reach the communicator's error handler, with a text.
  * SPDX-License-Identifier: MIT */
 #include "mpi_check.h"
 
@@ -16,11 +16,11 @@ static void do_nothing(void *in, void *inout, int *count, MPI_Datatype *type)
     (void)in, (void)inout, (void)count, (void)type;
 }
 
-/* Errors of our own are told from the text: Open MPI 4.1 does not know the class of a
+/* Our own errors are recognized by the text: Open MPI 4.1 does not know the class of a
  * class that was added. */
 enum { OURS = -1, ANY = -1 };
 
-/* The call returned an error of that class, and the handler was told once. */
+/* The call returned an error of that class, and the handler was called once. */
 static void expect(struct check *check, int code, int class, const char *text,
                    const char *what)
 {
@@ -72,7 +72,7 @@ static void check_reduce(struct check *check, MPI_Comm comm, MPI_Op in_order)
     expect(check, cleave_mpi_tune(comm, "segment=64KiB,boart=window"), OURS,
            "did you mean 'board=window'", "setting");
     expect(check, cleave_mpi_tune(comm, "segment=-5"), OURS, "segment=-5", "size");
-    /* All goes on as before. */
+    /* Later calls work. */
     CHECK(check,
           cleave_mpi_reduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, comm, "tree-dyn") ==
               MPI_SUCCESS,
@@ -82,7 +82,7 @@ static void check_reduce(struct check *check, MPI_Comm comm, MPI_Op in_order)
     CHECK(check, told == 0, "told %d times", told);
 }
 
-/* Where there is nothing to reduce nothing is touched, and nobody waits. */
+/* An empty reduction touches nothing, and no rank waits. */
 static void check_nothing(struct check *check, MPI_Comm comm)
 {
     double sum = 7;

@@ -1,10 +1,11 @@
 /* many.c -- a program with many communicators, which knows nothing of cleave.
  * SPDX-License-Identifier: MIT
  *
- * Usage: many AT_ONCE IN_TURN CALLS [PARTS]. Reduces on so many communicators that are there at once,
- * made in so many parts (2), each when those before have been reduced on, and on
- * as many that are made and freed one after the other, some times each. An MPI library has only so
- * many, and nothing may be left of those that are freed: files, or pieces of memory. */
+ * Usage: many AT_ONCE IN_TURN CALLS [PARTS]. Reduces on N communicators at once, made in
+ * PARTS parts (2), each after reductions on the earlier ones, and on as many
+ * communicators that are made and freed one after the other, several times each. An MPI
+ * library has a limited number, and freed communicators may leave nothing: neither files,
+ * nor pieces of memory. */
 #include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* map_check.c -- a job shared among MPI ranks comes to what it should, or fails on all.
- * SPDX-License-Identifier: MIT
+/* map_check.c -- a job shared among MPI ranks has the expected result, or fails on all
+ * ranks. SPDX-License-Identifier: MIT
  *
- * Run by mpirun; `map_check single` does without threads. Says what was wrong on stderr
- * and ends all ranks then. */
+ * Run by mpirun; `map_check single` does without threads. Prints the error on stderr and
+ * ends all ranks. */
 #include <cleave/mpi_map.h>
 #include <cleave/trace.h>
 
@@ -21,10 +21,10 @@ static void check(bool holds, const char *text, const char *more)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* What the callbacks are to do. */
+/* Settings of the callbacks. */
 struct job {
     uint64_t units;
-    bool slow;          /* every chunk takes a time of its own                         */
+    bool slow;          /* every chunk takes a different time */
     size_t heavy;       /* bytes that are packed per unit                              */
     const char *fails;  /* the callback that does, at the middle unit                  */
     bool silent;        /* without a word why                                          */
@@ -187,7 +187,7 @@ static enum cleave_status run(struct cleave_mpi_map map, struct job *job, MPI_Co
     MPI_Comm_rank(comm, &rank);
     map.context = job;
     map.units = job->units;
-    if (rank != 0) { /* what others must not look at */
+    if (rank != 0) { /* values that other ranks must not read */
         map.units = 77;
         map.pack = NULL;
         map.policy = "no such policy";
@@ -378,8 +378,8 @@ static enum cleave_status join_slowly(void *context, const struct cleave_mpi_buf
     return join(context, left, right, out, err);
 }
 
-/* Where folds take much longer than moving, some partial goes ahead sooner or later; all
- * of them come to the same. */
+/* If folds take much longer than moves, some partial goes ahead at some time; the result
+ * is the same. */
 static void ahead_case(bool threaded)
 {
     const struct cleave_mpi_map map = { .compute = write_units,
@@ -405,7 +405,7 @@ static void ahead_case(bool threaded)
     check(!threaded || ahead > 0, "ahead", "nothing went ahead");
 }
 
-/* The policy hears what folds take: the first one is made while chunks are computed. */
+/* The policy gets the time of folds: the first one is made while chunks are computed. */
 static void heard_case(void)
 {
     struct job job = { .units = 48 };
@@ -459,7 +459,7 @@ static void all_cases(int size, bool threaded)
         ahead_case(threaded);
         heard_case();
     }
-    /* Two at a time, of other sizes, one of them perhaps alone. */
+    /* Two at a time, of other sizes, perhaps one of them alone. */
     MPI_Comm_split(MPI_COMM_WORLD, world_rank >= 1 + size / 2, world_rank, &half);
     text_case(half, 1000, 10, true, "learn");
     sum_case(half, 5000, true);

@@ -1,4 +1,4 @@
-/* mpi_check.h -- what the MPI tests share: checks that all ranks agree on, numbers made
+/* mpi_check.h -- helpers of the MPI tests: checks that all ranks agree on, numbers made
  * from a seed, late ranks. SPDX-License-Identifier: MIT */
 #ifndef MPI_CHECK_H
 #define MPI_CHECK_H
@@ -24,7 +24,7 @@ static inline void check_begin(struct check *check, int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &check->world_size);
 }
 
-/* Count a check; of those that fail the first few are told. */
+/* Count a check; the first few failures are printed. */
 #define CHECK(check, holds, ...)                                                \
     do {                                                                        \
         (check)->made++;                                                        \
@@ -80,7 +80,7 @@ static inline void come_late(int rank, uint64_t round, unsigned most_us)
         usleep((useconds_t)(x / 3 % most_us));
 }
 
-/* The first n ranks of the world; MPI_COMM_NULL on the others. */
+/* The first n ranks of the world; MPI_COMM_NULL on other ranks. */
 static inline MPI_Comm first_ranks(int n)
 {
     MPI_Comm comm;

@@ -1,4 +1,4 @@
-/* nonblocking.c -- reductions that go on while ranks compute, several at a time, on
+/* nonblocking.c -- reductions that continue while ranks compute, several at a time, on
  * several communicators. SPDX-License-Identifier: MIT
  *
  * Usage: nonblocking ROUNDS [SETTINGS]. */
@@ -65,8 +65,9 @@ static void many(struct check *check, MPI_Comm *comms, struct going *all, uint64
         look_at(check, &all[i], comms[i / EACH]);
 }
 
-/* A reduction that blocks, behind one that does not and that others wait for first. Short
- * ones are handed on to the MPI library at once, long ones do not fit into its buffers. */
+/* A blocking reduction after a nonblocking one that other ranks complete first. Short
+ * ones are handed on to the MPI library at once, long ones do not fit into its
+ * buffers. */
 static void mixed_up(struct check *check, MPI_Comm comm, struct going *going,
                      uint64_t round)
 {
@@ -94,7 +95,7 @@ static void mixed_up(struct check *check, MPI_Comm comm, struct going *going,
             CHECK(check, sum[i] == n * (n - 1) / 2.0 + (double)n * i, "%g", sum[i]);
 }
 
-/* The own messages of a program are not disturbed by those of a reduction. */
+/* Messages of the program are not disturbed by a reduction's messages. */
 static void among_messages(struct check *check, struct going *going, uint64_t round)
 {
     int n = check->world_size, rank = check->world_rank, got = -1;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Usage: order ROUNDS [MOST_LATE_US [SETTINGS]]. Each round has as many ranks as chance
- * will have it, and its own root, size and policy. Results are compared with what a fold
- * one after the other gives. */
+ * will have it, and its own root, size and policy. Results are compared with a serial
+ * fold. */
 #include "mpi_check.h"
 
 #include <dlfcn.h>
@@ -306,7 +306,7 @@ static void open_scene(struct scene *scene, const char *settings)
 static void close_scene(struct scene *scene)
 {
     for (int n = 1; n <= scene->check.world_size; n++)
-        /* The last one is left to MPI_Finalize. */
+        /* MPI_Finalize frees the last one. */
         if (scene->comms[n - 1] != MPI_COMM_NULL && n < scene->check.world_size)
             MPI_Comm_free(&scene->comms[n - 1]);
     MPI_Op_free(&scene->join);
@@ -347,7 +347,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Co
     return next.call(comm, type, key, info, out);
 }
 
-/* On a communicator of its own; the choice of "auto" asks for other reasons. */
+/* On a separate communicator; the choice of "auto" asks for other reasons. */
 static void check_splits(struct scene *scene)
 {
     MPI_Comm comm;

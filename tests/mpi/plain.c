@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Usage: plain ROUNDS [LATE_US]. Prints a line that depends on all results, to the last
- * bit, and says whether they are right. The last rank is late by LATE_US in every round. */
+ * bit, and whether they are right. The last rank is late by LATE_US in every round. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { COUNT = 40000 };
 struct program {
     int rank, n;
     double *own, *sum;
-    unsigned long bits; /* of all results */
+    unsigned long bits; /* bits of all results */
     long wrong;
 };
 

@@ -22,7 +22,7 @@ static long made, failed;
         }                                                                       \
     } while (0)
 
-/* Without a limit it is the shortest tree; with one nobody has more senders. */
+/* Without a limit it is the shortest tree; with a limit no rank has more senders. */
 static void check_narrow(void)
 {
     static const double costs[][2] = { { 1, 0 }, { 1, 1 }, { 3, 2 }, { 0.25, 5 } };
@@ -55,7 +55,7 @@ static int walk(const struct cv_tree_plan *plans, int rank, int *order, int coun
     return count;
 }
 
-/* What the ranks work out fits together; in order if it must be. */
+/* The plans of all ranks fit together; in order if required. */
 static void check_plans(const struct cv_tree_request *like)
 {
     struct cv_tree_plan plans[MOST];

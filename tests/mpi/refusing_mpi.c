@@ -1,9 +1,9 @@
-/* refusing_mpi.c -- a call of MPI that fails, put before that of the library.
+/* refusing_mpi.c -- a failing MPI call that precedes the library's.
  * SPDX-License-Identifier: MIT
  *
  * REFUSE=NAME:N lets the N-th call of that name fail on rank REFUSE_RANK; without it, it is
- * the first MPI_Iallgather of all ranks. Whatever MPI it is: arguments are passed on as they
- * are, in registers, and an error is another number than 0. */
+ * the first MPI_Iallgather of all ranks. For any MPI: arguments are passed on unchanged,
+ * in registers, and an error is any number except 0. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* replan.c -- plans that are made as ranks come, without any message.
  * SPDX-License-Identifier: MIT
  *
- * Ranks come at random times and do what they are told, a partial being received and
- * combined at a time; messages take no time. What is checked is that all is combined at the
- * root, that nobody is told what it cannot do, and how long it takes. */
+ * Ranks come at random times and follow their orders, one partial received and combined
+ * at a time; messages take no time. Checked: all is combined at the root, no rank gets an
+ * impossible order, and the duration. */
 #include <math.h>
 #include "model/ready/ready_tree.h"
 #include "mpi/plan/replan_plan.h"
@@ -12,7 +12,7 @@
 enum { MOST = 40, CASES = 3000 };
 
 struct actor {
-    double comes_s, until_s; /* when it comes; when what it does is done */
+    double comes_s, until_s; /* arrival; end of its current work */
     int expect[MOST], expected, done;
     int to;     /* -1: not told              */
     int values; /* that are in its partial   */
@@ -44,7 +44,7 @@ static void open_stage(struct stage *stage, uint64_t number)
         };
 }
 
-/* What was decided reaches whom it concerns at once. */
+/* Decisions reach their ranks at once. */
 static void obey(struct stage *stage)
 {
     CHECK(&stage->check, cv_replan_decide(stage->plan, stage->now_s), "memory");
@@ -90,7 +90,7 @@ static void begin_work(struct stage *stage)
     }
 }
 
-/* Who is next to come or to be done with a combination; -1: nobody. */
+/* The next rank to arrive or to finish a combination; -1: none. */
 static int next_actor(struct stage *stage)
 {
     double min = INFINITY;
@@ -123,7 +123,7 @@ static void happen(struct stage *stage, int who)
     actor->there = true;
     if (!stage->actors[stage->root].there)
         return;
-    /* Who came before the root is heard when that one comes. */
+    /* Ranks that came before the root are known at its arrival. */
     for (int i = 0; i < stage->n; i++)
         if (stage->actors[i].there && stage->actors[i].to < 0 &&
             (i == stage->root || is_through(&stage->actors[i])))
@@ -132,8 +132,8 @@ static void happen(struct stage *stage, int who)
     begin_work(stage);
 }
 
-/* The least time of all trees for these arrivals, one thing at a time; nothing is sent before the
- * root has come. */
+/* The least time of all trees for these arrivals, one thing at a time; nothing is sent
+ * before the root has arrived. */
 static double optimum(const struct stage *stage)
 {
     double ready_s[MOST];
@@ -172,7 +172,7 @@ static double play(struct stage *stage, uint64_t number)
     return (stage->now_s - min) / (stage->d + stage->c);
 }
 
-/* Of ranks that are idle together, the slow ones send and do not receive. */
+/* Among idle ranks, the slow ones send and do not receive. */
 static void check_pace(struct check *check)
 {
     const double pace[8] = { 1, 1, 9, 1, 1, 5, 1, 1 };
@@ -248,7 +248,7 @@ static void check_habit(struct check *check)
     CHECK(check, planned_calls(0.5, 100, 50) == 0, "%d", planned_calls(0.5, 100, 50));
 }
 
-/* Slices: as many as keep up with those who come, kept by quick ranks that are there. */
+/* Slices: as many as keep up with the arrivals, kept by quick ranks that have arrived. */
 static void check_slices(struct check *check)
 {
     struct cv_slice_job job = {
@@ -279,7 +279,7 @@ static void check_slices(struct check *check)
     CHECK(check, cv_slice_owners(8, 3, there, NULL, 8, keepers) == 7, "who is not there");
 }
 
-/* Nobody keeps two slices, however many there are. */
+/* No rank keeps two slices, for any number of slices. */
 static void check_keepers(struct check *check)
 {
     bool there[MOST];
@@ -351,11 +351,11 @@ static void check_sliced_calls(struct check *check)
 
     sliced = sliced_calls(0, 1.9, &request);
     CHECK(check, sliced > 190, "%d", sliced);
-    /* They prove to be slower than thought. */
+    /* They are slower than expected. */
     sliced = sliced_calls(0, 5, &request);
     CHECK(check, sliced < 20, "%d", sliced);
-    /* Most begin at once, and those who come after have no time: then the root asks ever more
-     * seldom who is there. */
+    /* Most begin at once, and later ranks have no time: the root asks ever more seldom
+     * for arrivals. */
     sliced = sliced_calls(220, 1.9, &request);
     CHECK(check, sliced <= 1 && request < 20, "%d, %d", sliced, request);
 }

@@ -1,9 +1,9 @@
-/* sessions.c -- an MPI program with sessions, which knows nothing of cleave, for the
- * preload; and, with BY_CLEAVE, one that reduces by calls of cleave.
- * SPDX-License-Identifier: MIT
+/* sessions.c -- an MPI program with sessions, without calls of cleave, for the preload;
+ * and, with BY_CLEAVE, one that reduces by calls of cleave. SPDX-License-Identifier: MIT
  *
- * Usage: sessions [both]. Communicators of a session work before there is a world
- * (MPI_Init), with `both` beside one and after it. Exit status 77: this MPI has none. */
+ * Usage: sessions [both]. Communicators of a session work before the world exists
+ * (MPI_Init), with `both` next to a world and after it. Exit status 77: this MPI has
+ * none. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,8 @@ static void check(const int *got, int count, int ranks)
             wrong++;
 }
 
-/* Short and long vectors, in place and not, by an operator of MPI and one of our own. */
+/* Short and long vectors, in place and not, by an operator of MPI and a user-defined
+ * one. */
 static void reduce(MPI_Comm comm)
 {
     static const int counts[] = { 0, 1, 1000, MOST };

@@ -47,7 +47,7 @@ static int64_t sum_of(const struct scene *scene, uint64_t round, int i)
     return sum;
 }
 
-/* Seldom long: but then longer than what there was room for. */
+/* Rarely long: but in that case longer than the allocated room. */
 static int count_of(uint64_t round)
 {
     const uint64_t x = mixed(round, 5, 6);
@@ -73,7 +73,7 @@ static void all_round(struct scene *scene, uint64_t round)
               count, i, in_place ? ", in place" : "");
 }
 
-/* Gaps are nobody's to write. */
+/* Gaps must not be written. */
 static void spaced_round(struct scene *scene, uint64_t round)
 {
     struct spaced *own = (struct spaced *)scene->own, *sum = (struct spaced *)scene->sum;
@@ -92,8 +92,8 @@ static void spaced_round(struct scene *scene, uint64_t round)
               (long)round, count, i);
 }
 
-/* The same for one rank, who is there before the others: what is copied with its gaps comes
- * slowly, and must not be taken before it is there. */
+/* For one rank, which arrives before the others: data copied with gaps comes slowly, and
+ * must not be taken early. */
 static void spaced_root_round(struct scene *scene, uint64_t round)
 {
     struct spaced *own = (struct spaced *)scene->own, *sum = (struct spaced *)scene->sum;
@@ -154,8 +154,8 @@ static void parts_round(struct scene *scene, uint64_t round)
     free(counts);
 }
 
-/* Only one rank wants the result, and all others go on to the next call: memory must not be used
- * again before the one that was late has taken it. */
+/* Only one rank wants the result, and all others start the next call: memory must not be
+ * used again before the late rank has taken it. */
 static void root_round(struct scene *scene, uint64_t round)
 {
     enum { IN_A_ROW = 5 };
@@ -182,7 +182,7 @@ static void root_round(struct scene *scene, uint64_t round)
     }
 }
 
-/* One that does not wait comes first, and is not overtaken. */
+/* A nonblocking call comes first, and is not overtaken. */
 static void begun_round(struct scene *scene, uint64_t round)
 {
     struct cleave_mpi_request *request;

@@ -188,8 +188,8 @@ static void all_of_kind(struct grid *grid, const struct kind *kind, MPI_Comm com
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
         if (operations[i].groups >> kind->group & 1)
             for (int p = 0; cleave_mpi_policy_name(p) != NULL; p++)
-                /* Of many ranks, which take long where there are few processors, the
-                 * policies take turns. */
+                /* With many ranks, which take long on few processors, the policies take
+                 * turns. */
                 if (n <= 6 || grid->turn++ % 3 == 0)
                     one(grid, kind, &operations[i], comm, cleave_mpi_policy_name(p));
 }

@@ -1,4 +1,5 @@
-/* units.c -- the account of a shared job names what is missing. SPDX-License-Identifier: MIT */
+/* units.c -- the account of a shared job names missing units. SPDX-License-Identifier:
+ * MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +57,7 @@ static void in_any_order_they_become_one(void **state)
     }
 }
 
-static void what_is_missing_is_named(void **state)
+static void missing_units_are_named(void **state)
 {
     struct cv_range_set units = { 0 };
     struct cleave_error err;
@@ -79,7 +80,7 @@ static void what_is_missing_is_named(void **state)
     cv_range_set_done(&units);
 }
 
-static void what_counts_twice_is_named(void **state)
+static void duplicate_units_are_named(void **state)
 {
     struct cv_range_set units = { 0 };
     struct cleave_error err;
@@ -102,8 +103,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_any_order_they_become_one),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test(what_counts_twice_is_named),
+        cmocka_unit_test(missing_units_are_named),
+        cmocka_unit_test(duplicate_units_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  *
  * Ports of all kinds, results or none, fixed costs or none, links that differ on the way back,
  * loads from a unit per worker to thousands: every policy ends, and not before any bound.
- * CLEAVE_BOUNDS=10000 tries so many platforms instead of a hundred. */
+ * CLEAVE_BOUNDS=10000 tries that many platforms instead of a hundred. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ struct scene {
     uint32_t nworkers;
     double load, ratio;
     size_t count[2];
-    struct cleave_bound bounds[2][CV_MAX_BOUNDS]; /* of any rounds, and of one */
+    struct cleave_bound bounds[2][CV_MAX_BOUNDS]; /* bounds for any rounds, and for one */
 };
 
 static double scale(struct cv_random *random, double low, double high)
@@ -127,7 +127,7 @@ static void try_policy(const struct scene *scene, const struct cleave_policy *po
     if (cv_planned_init(&planned, policy, NULL, 0, scene->platform,
                         cleave_platform_workers(scene->platform), &load, &forecast,
                         &err) != CLEAVE_OK)
-        return; /* it is not for such a platform */
+        return; /* unsuitable for such a platform */
     assert_int_equal(cv_driver_open(&planned, &cv_engine_native, scene->platform, NULL,
                                     &driver, &err),
                      CLEAVE_OK);

@@ -1,4 +1,4 @@
-/* conformance.c -- what every registered policy must do on every platform.
+/* conformance.c -- requirements on every registered policy on every platform.
  * SPDX-License-Identifier: MIT
  *
  * Units conserved, ports never shared, an end, the same again when repeated, the same
@@ -255,7 +255,7 @@ static void check_policy(const struct trial *trial)
     cv_planned_done(&planned);
 }
 
-/* It plans and simulates all others, who are tried as well. */
+/* It plans and simulates all other policies, which are tested as well. */
 static bool tries_others(const struct cleave_policy *policy)
 {
     return strcmp(policy->name, "auto") == 0 || strcmp(policy->name, "portfolio") == 0;

@@ -1,7 +1,7 @@
-/* flags.c -- what policies say of themselves is true. SPDX-License-Identifier: MIT
+/* flags.c -- declared properties of policies are true. SPDX-License-Identifier: MIT
  *
- * A run asks the struct of a policy, never its name: who can do with workers that come
- * later, and whose chunks all have one size. */
+ * A run reads the struct of a policy, never its name: whether it handles workers that
+ * come later, and whether all its chunks have one size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,9 +40,9 @@ static struct cleave_platform *build(void)
 
 struct door {
     struct engine_here here;
-    bool loses;     /* the policy hears of losses: what is ordered too early is lost */
-    bool wakes;     /* a timer names the one who is late */
-    uint64_t early; /* orders for the one who is late, before it was there */
+    bool loses;     /* the policy gets losses: early orders are lost */
+    bool wakes;     /* a timer names the late worker */
+    uint64_t early; /* orders for the late worker before its arrival */
     double free_s[WORKERS], done[WORKERS];
 };
 
@@ -156,7 +156,7 @@ static void replay(const struct cleave_policy *policy,
     cleave_trace_free(copy);
 }
 
-/* Who says that it takes joiners gives a fair share of what is left to the one who comes. */
+/* A policy that takes joiners gives a fair share of the rest to a joining worker. */
 static void joiners_get_work(void **state)
 {
     static const struct cleave_setting none[1];
@@ -221,7 +221,8 @@ static void returning_workers_get_work(void **state)
     cleave_platform_free(platform);
 }
 
-/* Who has one size has a parameter for it, which all chunks but the last follow. */
+/* A policy with one size has a parameter for it, which all chunks except the last
+ * follow. */
 static void one_size_is_one_size(void **state)
 {
     const struct cleave_setting seven[] = { { NULL, "7" } };
@@ -259,7 +260,8 @@ static void one_size_is_one_size(void **state)
     cleave_platform_free(platform);
 }
 
-/* Those that a run falls back on can do what a run of unknown length on hosts may need. */
+/* Fallback policies of a run can do everything that a run of unknown length on hosts may
+ * need. */
 static void defaults_are_fit_for_runs(void **state)
 {
     const struct cleave_policy *both[] = { cv_policy_of_runs(), cv_policy_of_one_size() };

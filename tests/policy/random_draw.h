@@ -1,10 +1,10 @@
 /* random_draw.h -- platforms and loads drawn at random, all of which follows from a number.
  * SPDX-License-Identifier: MIT
  *
- * Workers from alike to a thousand times as fast as others, latencies or none, links from far
- * wider to far narrower than speeds, results or none, three ports, speeds that change and
- * workers that are away for a while, little memory, lifespans, chunks that stay open and streams of which
- * nobody is told the end; and errors that policies expect. */
+ * Workers from equal to a thousand times as fast as others, latencies or none, links from
+ * far wider to far narrower than speeds, results or none, three ports, speeds that change
+ * and workers that are absent for a while, little memory, lifespans, open chunks and
+ * streams of unknown end; and errors that policies expect. */
 #ifndef RANDOM_DRAW_H
 #define RANDOM_DRAW_H
 #include <setjmp.h>
@@ -30,7 +30,7 @@ struct draw {
     char text[16384];
 };
 
-/* What is wrong is told with all that was drawn, and counted. */
+/* Failures are printed with all drawn values, and counted. */
 static unsigned faults;
 
 static void note_fault(const struct draw *drawn)
@@ -71,7 +71,7 @@ static int put_profile(struct cv_random *random, double time_s, char *text, size
                     from + time_s * 0.8, between(random, 0.2, 1.2));
 }
 
-/* Numbers of their own: platforms without it are what they are. */
+/* Separate random numbers: platforms without it do not change. */
 static int put_memory(struct draw *out, uint32_t number, uint32_t worker, char *text,
                       size_t room)
 {
@@ -155,7 +155,7 @@ static void draw(struct draw *out, uint32_t number)
         out->job.error = between(random, 0.02, 0.5);
 }
 
-/* Which of them: so many from the first one on, as the environment has it. */
+/* Range of tests: count and first number, from the environment. */
 static uint32_t setting(const char *name, uint32_t preset)
 {
     const char *text = getenv(name);

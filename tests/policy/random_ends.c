@@ -1,10 +1,12 @@
 /* random_ends.c -- every policy on platforms drawn at random: each run ends, no bound is beaten.
  * SPDX-License-Identifier: MIT
  *
- * What is drawn is in random_draw.h. Bounds are computed once for all policies, those of one
- * round for the ones that are about it, and searches are cut short: what they find must end
- * and respect bounds at any time. Where an error is expected some runs have it; then only their
- * end counts. Who picks others is not refused what one of them can do. `make check-ends` (PLATFORMS=10000, FIRST=17) tries more than the few by default. */
+ * random_draw.h draws the instances. Bounds are computed once for all policies, bounds of
+ * one round for policies of one round, and searches are cut short: their results must end
+ * and respect bounds at any time. Where an error is expected some runs have it; then only
+ * their end counts. A policy that picks others is not refused anything that one of them
+ * can do. `make check-ends` (PLATFORMS=10000, FIRST=17) tries more than the few by
+ * default. */
 #include "random_draw.h"
 
 #include "sim/load/load_case.h"
@@ -12,21 +14,21 @@
 
 enum { PLATFORMS = 60, NOISY_RUNS = 3 };
 
-/* What bounds may be beaten by rounding: times, and units by a lifespan. */
+/* Allowed excess over bounds by rounding: times, and units by a lifespan. */
 static const double ROUNDING = 1e-9, UNITS_ROUNDING = 1e-6;
-/* Steps of a search, and seconds for those who try others. */
+/* Steps of a search, and seconds for policies that try others. */
 static const double SEARCH = 2e7;
 static const char *const TRIALS = "0.04";
 
 struct scene {
     uint32_t number;
     struct draw drawn;
-    struct cv_arena arena; /* of the bounds */
+    struct cv_arena arena; /* memory of the bounds */
     unsigned ended;        /* policies whose runs did           */
-    const char *refused;   /* one that picks others and did not */
+    const char *refused;   /* policy that picks others and did not */
     bool known[2];
     size_t count[2];
-    struct cleave_bound bounds[2][CV_MAX_BOUNDS]; /* of any rounds, and of one */
+    struct cleave_bound bounds[2][CV_MAX_BOUNDS]; /* bounds for any rounds, and for one */
 };
 
 static void set_bounds(struct scene *scene, const struct cv_load_case *load_case,
@@ -92,7 +94,7 @@ static double run_it(const struct scene *scene, const struct cv_load_case *load_
     return NAN;
 }
 
-/* It is not for such a load, or chunks were refused that memory is too little for. */
+/* It is unsuitable for such a load, or memory is too little for its chunks. */
 static void is_refused(struct scene *scene, const struct cleave_policy *policy)
 {
     if ((policy->needs & CLEAVE_NEEDS_FORECAST) != 0 &&

@@ -1,11 +1,12 @@
 /* random_platforms.c -- auto against every policy on platforms drawn at random: none is better.
  * SPDX-License-Identifier: MIT
  *
- * What is drawn is in random_draw.h. Costs are as declared, or off by an error that policies
- * expect: then means of many runs are compared. A policy that searches may take as long as
- * auto may for all of them. That every run ends and no bound is beaten is random_ends.c, which takes
- * a hundredth of the time. `make check-platforms` (PLATFORMS=10000) tries more of them
- * than the few by default, in which searches are short; FIRST=17 begins with that one. */
+ * random_draw.h draws the instances. Costs are as declared, or off by an error that
+ * policies expect: then means of many runs are compared. A policy that searches may take
+ * as long as auto may for all of them. That every run ends and no bound is beaten is
+ * random_ends.c, which takes a hundredth of the time. `make check-platforms`
+ * (PLATFORMS=10000) tries more of them than the few by default, in which searches are
+ * short; FIRST=17 begins with that one. */
 #include "random_draw.h"
 
 #include "sim/load/forecast.h"
@@ -14,16 +15,16 @@
 /* Runs with an error, and those after which auto decides. */
 enum { RUNS = 100, TRIALS = 10 };
 
-/* What auto may be worse by. */
+/* Allowed loss of auto. */
 static const double AUTO = 1.001;
 
 /* Seconds that auto takes at most, in steps. */
 static const double LIMIT = 10 * 1e9;
 
-/* What a policy comes to. */
+/* Result of a policy. */
 struct outcome {
     double value;    /* less is better; INFINITY when it does not take the load */
-    double stddev_s; /* of the runs, if times are off                        */
+    double stddev_s; /* spread of the runs, if times are off */
     const char *picked;
 };
 
@@ -90,8 +91,8 @@ static struct outcome judge(const struct draw *drawn, const char *policy)
     return (struct outcome){ .value = INFINITY };
 }
 
-/* Where times are off auto saw a few runs of each, with other factors: chance may have misled
- * it by as much as those differ from each other. */
+/* If times are off auto saw a few runs of each, with other factors: chance may have
+ * misled it by the spread between them. */
 static bool beaten(const struct outcome *automatic, const struct outcome *other)
 {
     const double spread_s = fmax(automatic->stddev_s, other->stddev_s);
@@ -99,7 +100,7 @@ static bool beaten(const struct outcome *automatic, const struct outcome *other)
     return automatic->value > other->value * AUTO + 3 * spread_s * sqrt(2.0 / TRIALS);
 }
 
-/* Or is about something else: joint is for results that are reduced then. */
+/* Or has another purpose: joint is for results that are reduced. */
 static bool would_try_the_same(const struct cleave_policy *policy,
                                const struct draw *drawn)
 {

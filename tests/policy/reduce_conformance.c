@@ -1,9 +1,9 @@
-/* reduce_conformance.c -- what every reduction policy must do on every instance.
+/* reduce_conformance.c -- requirements on every reduction policy on every instance.
  * SPDX-License-Identifier: MIT
  *
- * Every partial is sent once, ports and processors are held by one activity at a time,
- * nobody sends before it has combined all it received, times are those of the costs, the
- * order is kept where that is promised, runs repeat and replay, lengths keep the bounds. */
+ * Every partial is sent once, ports and processors are held by one activity at a time, no
+ * node sends before it has combined all it received, times follow the costs, the order is
+ * kept if promised, runs repeat and replay, lengths keep the bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +90,7 @@ struct trial {
         }                                                                                \
     } while (0)
 
-/* What a node has done so far, as the judge sees it. */
+/* State of a node in the judge. */
 struct judged {
     double port_free_s, cpu_free_s;
     double arrived_s;  /* as a sender: when its partial arrived      */

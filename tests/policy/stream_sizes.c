@@ -1,8 +1,8 @@
-/* stream_sizes.c -- what a policy asks of a stream follows what it was given.
+/* stream_sizes.c -- orders of a policy for a stream follow the units it was given.
  * SPDX-License-Identifier: MIT
  *
- * A stream gives no more than it holds, whatever is asked for. A policy that takes its own
- * wishes for what came asks for more and more, and in the end for infinitely much. */
+ * A stream gives no more than it holds, whatever is asked for. A policy that takes its
+ * own orders for arrived units orders more and more, and in the end infinitely much. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,10 +17,10 @@
 
 enum { WORKERS = 3, EVENTS = 100000, PENDING = 64 };
 
-/* No order is for more than so many times the largest chunk that is ever given. */
+/* Largest order, as a multiple of the largest chunk ever given. */
 static const double MULTIPLE = 64;
 
-/* How long a chunk of so many units takes on a worker. */
+/* Duration of a chunk of this many units on a worker. */
 struct costs {
     const char *name;
     double latency_s, speed_ups, noise;
@@ -165,7 +165,7 @@ static void drain(const struct cleave_policy *policy, enum cleave_port port,
     cleave_platform_free(platform);
 }
 
-static void sizes_follow_what_was_given(void **state)
+static void sizes_follow_the_given_input(void **state)
 {
     static const enum cleave_port ports[] = { CLEAVE_PORT_MULTI, CLEAVE_PORT_ONE };
     size_t policies = 0;
@@ -174,7 +174,7 @@ static void sizes_follow_what_was_given(void **state)
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         const struct cleave_policy *policy = cleave_policy_at(i);
 
-        /* auto tries the others in simulation. */
+        /* auto tries other policies in simulation. */
         if (policy->task != CLEAVE_TASK_LOAD || !policy->takes_streams ||
             strcmp(policy->name, "auto") == 0)
             continue;
@@ -189,7 +189,7 @@ static void sizes_follow_what_was_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_follow_what_was_given),
+        cmocka_unit_test(sizes_follow_the_given_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

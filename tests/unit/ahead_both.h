@@ -27,7 +27,7 @@ struct tape {
     size_t fails_at; /* reading does, there; ROOM: nowhere */
 };
 
-/* What was made of one. */
+/* Decoded bytes of one input. */
 struct made {
     uint8_t *bytes; /* owned */
     size_t length, room;
@@ -142,7 +142,7 @@ static size_t below(struct cv_random *rng, size_t max)
     return (size_t)(cv_random_bits(rng) % max);
 }
 
-/* Text of which about half is chance. */
+/* Text, about half of it random. */
 static void fill(uint8_t *bytes, size_t length, struct cv_random *rng)
 {
     uint32_t chance = (uint32_t)cv_random_bits(rng);
@@ -160,7 +160,7 @@ static void add(struct tape *tape, const void *bytes, size_t length)
     tape->length += length;
 }
 
-/* Where members begin, as blocks that are found by decoding: as one decoder says. */
+/* Starts of members, as blocks that are found by decoding: as one decoder finds them. */
 static inline void compare_members(const struct cv_codec *codec, struct tape tape)
 {
     const struct cv_decoder_input input = { .read = read_tape,

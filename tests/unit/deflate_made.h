@@ -1,4 +1,4 @@
-/* deflate_made.h -- streams of deflate made symbol by symbol, with what has to come of them.
+/* deflate_made.h -- streams of deflate made symbol by symbol, with their expected output.
  * SPDX-License-Identifier: MIT
  *
  * Codes are drawn at random, not made for the symbols: so all lengths of codes occur, and blocks of any kind. */
@@ -21,7 +21,7 @@ struct made_code {
 struct made_stream {
     uint8_t packed[MADE_ROOM], bytes[MADE_ROOM];
     size_t npacked, nbytes;
-    unsigned nbits; /* of the last byte */
+    unsigned nbits; /* bits of the last byte */
     struct cv_random rng;
 };
 
@@ -97,7 +97,7 @@ static inline void made_literal(struct made_stream *stream, const struct made_co
     stream->bytes[stream->nbytes++] = (uint8_t)byte;
 }
 
-/* What a symbol of a length or of a distance stands for. */
+/* Meaning of a symbol of a length or of a distance. */
 static inline unsigned made_length(unsigned symbol, unsigned *extra)
 {
     *extra = symbol < 265 || symbol == 285 ? 0 : (symbol - 261) / 4;
@@ -142,7 +142,8 @@ static inline unsigned made_draw_value(struct made_stream *stream, unsigned min,
                                              : made_below(stream, 1u << extra));
 }
 
-/* So many symbols of the codes, and the end of the block. `literals` of 8 are literals. */
+/* This many symbols of the codes, and the end of the block. `literals` of 8 are
+ * literals. */
 static inline void made_symbols(struct made_stream *stream, const struct made_code *lits,
                                 const struct made_code *dists, unsigned count,
                                 unsigned literals)
@@ -226,7 +227,7 @@ static inline void made_head(struct made_stream *stream, bool last,
         made_symbol(stream, &four, dists->lengths[i]);
 }
 
-/* With codes of its own. Few literals have short codes: these are the ones that are looked up in pairs. */
+/* With dynamic codes. A few literals have short codes: these are looked up in pairs. */
 static inline void made_drawn(struct made_stream *stream, bool last, unsigned count,
                               unsigned literals)
 {

@@ -1,8 +1,8 @@
-/* engine_here.h -- engines that tests make: opened as they are, with events to come.
+/* engine_here.h -- engines for tests: opened as given, with pending events.
  * SPDX-License-Identifier: MIT
  *
- * What an engine keeps begins with a struct engine_here. It says what its orders lead to by
- * engine_here_add; then engine_here_wait gives the earliest of these. */
+ * The state of an engine begins with a struct engine_here. It adds the results of its
+ * orders with engine_here_add; engine_here_wait gives the earliest of these. */
 #ifndef CV_ENGINE_HERE_H
 #define CV_ENGINE_HERE_H
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static inline void engine_here_add(struct engine_here *here, struct cleave_event
     here->events[here->count++] = event;
 }
 
-/* What an order leads to at once: of one to send, that the next chunk was sent. */
+/* Immediate event of an order: for a send, the next chunk was sent. */
 static inline struct cleave_event engine_here_hear(struct engine_here *here,
                                                    const struct cleave_order *order)
 {

@@ -48,8 +48,8 @@ static inline void assert_near(double got, double pending, double relative)
         fail_msg("expected %.17g within %g, got %.17g", pending, relative, got);
 }
 
-/* All units are sent, none twice, in chunks of more than nothing to workers that exist;
- * the time taken is what was said. Returns it. */
+/* All units are sent once, in nonempty chunks to existing workers; the makespan agrees
+ * with the plan. Returns it. */
 static inline double check_plan(const struct cleave_worker *workers, uint32_t nworkers,
                                 const struct cv_plan *plan, double load, double said_s)
 {

@@ -1,4 +1,4 @@
-/* returns_cluster.h -- rounds with results: instances, and what a schedule must satisfy.
+/* returns_cluster.h -- rounds with results: instances, and conditions on a schedule.
  * SPDX-License-Identifier: MIT */
 #ifndef RETURNS_CLUSTER_H
 #define RETURNS_CLUSTER_H
@@ -62,7 +62,7 @@ static inline void cluster_random(struct cluster *c, struct cv_random *random, u
                  random_scale(random, 0.1, 10));
 }
 
-/* Return costs that are no fixed part of send costs. */
+/* Return costs that are not a fixed part of send costs. */
 static inline void cluster_unequal(struct cluster *c, struct cv_random *random)
 {
     for (uint32_t i = 0; i < c->duplex.n; i++)
@@ -90,8 +90,8 @@ static inline void random_order(struct cv_random *random, uint32_t *order, uint3
     }
 }
 
-/* Carry a schedule out: sends from time 0 on, returns in their order so that the last
- * ends with the lifespan; nobody may be asked to return what it has not computed. */
+/* Carry a schedule out: sends starting at time 0, returns in their order so that the last
+ * ends with the lifespan; no worker may return a result before its computation. */
 static inline void assert_schedule(const struct cv_returns *returns,
                                    const struct cv_round_trip *trip)
 {

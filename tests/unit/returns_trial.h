@@ -1,5 +1,5 @@
-/* returns_trial.h -- one random instance after the other, for what is proved about one
- * round with results. SPDX-License-Identifier: MIT
+/* returns_trial.h -- random instances in turn, for theorems about one round with results.
+ * SPDX-License-Identifier: MIT
  *
  * tau is a worker's send_s, R its compute_s, delta the ratio of results to load, sigma
  * and phi the orders of sending and returning. */
@@ -9,7 +9,7 @@
 
 enum { FEW = 150, SOME = 600, MANY = 3000 };
 
-/* One instance of at most `most` workers, and room for what is computed about it. */
+/* One instance of at most `most` workers, and room for the values computed about it. */
 struct trial {
     struct cv_random random;
     struct cluster c;
@@ -28,7 +28,7 @@ static inline void trial_begin(struct trial *t, uint64_t seed, uint32_t number,
     cluster_random(&t->c, &t->random, t->n);
 }
 
-/* The same with other delta. */
+/* Copy with other delta. */
 static inline void set_delta(struct cluster *c, double delta)
 {
     c->delta = delta;

@@ -1,7 +1,7 @@
 /* split_check.h -- every way to cut an input, against its boundaries.
  * SPDX-License-Identifier: MIT
  *
- * For unit tests and for fuzzing: a broken promise aborts, with what was broken. */
+ * For unit tests and for fuzzing: a broken promise aborts, with its name. */
 #ifndef SPLIT_CHECK_H
 #define SPLIT_CHECK_H
 #include <stdint.h>
@@ -96,14 +96,14 @@ static inline void check_file(const struct split_input *input, size_t near, size
                                              input->bytes + from, to - from, &same,
                                              NULL) == CLEAVE_OK);
         SPLIT_REQUIRE(records == same);
-        /* Empty lines alone are no FASTQ record. */
+        /* Empty lines alone are not a FASTQ record. */
         SPLIT_REQUIRE(records == split_records(input, from, to) ||
                       (records == 0 && from == 0 && to == input->n));
     }
     cv_cut_file_done(&file);
 }
 
-/* What a window must answer when it has seen bytes [start, end). */
+/* Required answer of a window that has seen bytes [start, end). */
 static inline void check_answer(const struct split_input *input, size_t start, size_t end,
                                 size_t wanted, size_t cut)
 {
@@ -118,8 +118,8 @@ static inline void check_answer(const struct split_input *input, size_t start, s
         return; /* how far expressions, groups and names look is their own business */
     }
     if (cut == 0) {
-        /* Only what cannot be known yet: the next byte may tell whether `end` is a
-         * boundary, or a line that began before (its \r, or what an expression needs). */
+        /* Only the still unknown: the next byte may decide whether `end` is a boundary,
+         * or a line that began before (its \r, or the needs of an expression). */
         size_t line = end;
 
         while (line > start && input->bytes[line - 1] != '\n')

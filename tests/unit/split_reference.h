@@ -94,7 +94,7 @@ static inline bool reference_csv(const char *bytes, size_t n, bool *is)
     return true;
 }
 
-/* What stands before the first start belongs to the first record. */
+/* Bytes before the first start belong to the first record. */
 static inline bool reference_starts(const char *bytes, size_t n, bool *is,
                                     bool (*starts)(const char *line, size_t length,
                                                    bool after_empty))
@@ -186,7 +186,7 @@ static inline bool reference_json(const char *bytes, size_t n, bool *is, bool va
     static const char mark[3] = "\xef\xbb\xbf";
     size_t i = 0, depth = 0, records = 0;
     bool array, within = false, closed = false;
-    char before = '\0'; /* the last byte that is no space */
+    char before = '\0'; /* the last byte that is not a space */
 
     is[0] = is[n] = true;
     while (i < 3 && i < n && bytes[i] == mark[i])
@@ -262,7 +262,7 @@ static inline bool reference_fastq(const char *bytes, size_t n, bool *is)
         if (good && records++ > 0)
             is[lines[i].start] = true;
         for (i++; i < count && bytes[lines[i].start] != '+'; i++) {
-            /* A line that the end of the input cuts after a \r is no line of @. */
+            /* A line that the end of the input cuts after a \r is not a line of @. */
             good = good && bytes[lines[i].start] != '@';
             sequence += lines[i].length;
         }
@@ -278,7 +278,7 @@ static inline bool reference_fastq(const char *bytes, size_t n, bool *is)
     return good;
 }
 
-/* The number on a line; false: something else is there. *known: it has a digit. */
+/* The number on a line; false: other content. *known: it has a digit. */
 static inline bool reference_length(const char *bytes, size_t n, size_t *out,
                                     size_t *known)
 {
@@ -307,7 +307,7 @@ static inline bool reference_warc(const char *bytes, size_t n, bool *is)
             return true;
         if (n - i < 5 || memcmp(bytes + i, "WARC/", 5) != 0)
             return false;
-        is[i] = records++ > 0 || i == 0; /* what is before belongs to the first */
+        is[i] = records++ > 0 || i == 0; /* earlier bytes belong to the first */
         for (line = 0; i < n; i++) {
             if (line == 0 && n - i > 15 &&
                 strncasecmp(bytes + i, "content-length:", 15) == 0 &&
@@ -364,7 +364,7 @@ static inline size_t reference_number(const char *bytes)
     return b[0] | (size_t)b[1] << 8 | (size_t)b[2] << 16 | (size_t)b[3] << 24;
 }
 
-/* A head, then records that say how long they are; the first belongs to the head. */
+/* A head, then records with their length; the first belongs to the head. */
 static inline bool reference_bam(const char *bytes, size_t n, bool *is)
 {
     size_t i = 8, records = 0;
@@ -390,7 +390,7 @@ static inline bool reference_bam(const char *bytes, size_t n, bool *is)
     return i == n;
 }
 
-/* The same of captures, in the order of bytes that the first of them tell. */
+/* For captures, in the byte order of their first bytes. */
 static inline bool reference_pcap(const char *bytes, size_t n, bool *is)
 {
     const bool big = n >= 4 && (memcmp(bytes, "\xa1\xb2\xc3\xd4", 4) == 0 ||
@@ -418,7 +418,7 @@ static inline bool reference_pcap(const char *bytes, size_t n, bool *is)
     return i == n;
 }
 
-/* Where `end` has been passed, from `at` on. */
+/* First position beyond `end`, starting at `at`. */
 static inline size_t reference_behind(const char *bytes, size_t n, size_t at,
                                       const char *end)
 {
@@ -483,7 +483,7 @@ static inline bool reference_xml(const char *bytes, size_t n, bool *is)
 struct reference_case {
     const char *splitter;
     reference *reference;
-    const char *letters; /* of inputs that are worth trying; of length `nletters` */
+    const char *letters; /* letters of useful inputs; of length `nletters` */
     size_t nletters;
 };
 

@@ -28,7 +28,7 @@ static void room_is_made_when_it_lacks(void **state)
     free(numbers);
 }
 
-/* What is there stays, and can be released. */
+/* The content stays, and can be released. */
 static void too_much_room_changes_nothing(void **state)
 {
     uint64_t *numbers = NULL, *before;

@@ -1,4 +1,5 @@
-/* test_arguments.c -- public calls refuse what they cannot use. SPDX-License-Identifier: MIT */
+/* test_arguments.c -- public calls refuse unusable arguments. SPDX-License-Identifier:
+ * MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
 /* The theory that check-vectors uses; the library has no need of it. */
 #include "../../tools/check_vectors/stream_recurrence.c" /* NOLINT(bugprone-suspicious-include) */
 
-/* Table 1 of Millot and Parrot, PPAM 2013; both ways are alike. */
+/* Table 1 of Millot and Parrot, PPAM 2013; both ways are equal. */
 static const struct {
     double speed, compute_latency, bandwidth, latency;
 } sets[] = {
@@ -286,7 +286,7 @@ static void taper_copes_with_speeds_that_change(void **state)
     cleave_platform_free(platform);
 }
 
-/* Whatever the settings, what was posted is computed, and the trace stands. */
+/* For all settings, posted units are computed, and the trace is valid. */
 static void every_way_keeps_the_model(void **state)
 {
     static const struct cleave_setting ways[][3] = {
@@ -421,7 +421,7 @@ static void workers_without_time_to_compute_are_left_out(void **state)
                                               SETTINGS({ "period", "0.2" }) });
 
     (void)state;
-    /* Those with a latency of 0.1 s. */
+    /* Workers with a latency of 0.1 s. */
     assert_int_equal(result->streams[0].members, 8);
     assert_null(result->workers[0].left_out);
     assert_non_null(result->workers[1].left_out);
@@ -458,7 +458,7 @@ static void history_finds_the_period(void **state)
     cv_arena_done(&arena);
 }
 
-/* What is done by the time that some work ends is that work. */
+/* The work done by the end time of some work equals that work. */
 static void profile_work_is_what_ends(void **state)
 {
     static const struct cleave_step steps[] = { { 2, 0.5 }, { 10, 0 }, { 15, 2 } };
@@ -478,9 +478,9 @@ static void profile_work_is_what_ends(void **state)
         }
 }
 
-/* A part for which the stream had nothing left is over before those ahead of it; each result
- * is fetched all the same. */
-static void results_of_empty_parts_keep_nobody_out(void **state)
+/* A part without units in the stream ends before earlier ones; each result is fetched
+ * anyway. */
+static void results_of_empty_parts_exclude_no_worker(void **state)
 {
     const struct cleave_worker workers[] = { { 5, 0.01, 15, 0.001, 15, 0.001 },
                                              { 2, 0.01, 40, 0.001, 40, 0.001 } };
@@ -526,7 +526,7 @@ int main(void)
         cmocka_unit_test(workers_without_time_to_compute_are_left_out),
         cmocka_unit_test(history_finds_the_period),
         cmocka_unit_test(profile_work_is_what_ends),
-        cmocka_unit_test(results_of_empty_parts_keep_nobody_out),
+        cmocka_unit_test(results_of_empty_parts_exclude_no_worker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

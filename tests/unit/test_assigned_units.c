@@ -1,4 +1,4 @@
-/* test_assigned_units.c -- what was given, not what was asked for, is handed out.
+/* test_assigned_units.c -- given units, not ordered units, are handed out.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static void note(struct cv_assigned_units *handed, enum cleave_event_kind kind,
                                        .kind = kind, .chunk = chunk, .units = units });
 }
 
-static void what_came_counts(void **state)
+static void arrived_units_count(void **state)
 {
     struct cv_assigned_units handed = { .units = 0 };
 
@@ -26,7 +26,7 @@ static void what_came_counts(void **state)
     assert_true(handed.units == 400);
     note(&handed, CLEAVE_SENT, 1, 10);
     assert_true(handed.units == 310);
-    /* What is lost before it has arrived was never given, however much it was. */
+    /* Units lost before their arrival were never given, for any order. */
     note(&handed, CLEAVE_LOST, 0, 7);
     assert_true(handed.units == 210);
     note(&handed, CLEAVE_LOST, 1, 10);
@@ -38,7 +38,7 @@ static void what_came_counts(void **state)
     note(&handed, CLEAVE_RECALLED, 3, 90);
     note(&handed, CLEAVE_SENT, 3, 0);
     assert_true(handed.units == 60);
-    /* Nobody asked for this one. */
+    /* This one was not ordered. */
     note(&handed, CLEAVE_SENT, 99, 5);
     assert_true(handed.units == 60);
     cv_assigned_units_clear(&handed);
@@ -48,7 +48,7 @@ static void what_came_counts(void **state)
     cv_assigned_units_done(&handed);
 }
 
-/* Only chunks under way are remembered, in whatever order they arrive. */
+/* Only chunks in flight are remembered, for any order of arrival. */
 static void memory_is_bounded(void **state)
 {
     struct cv_assigned_units handed = { .units = 0 };
@@ -81,7 +81,7 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_came_counts),
+        cmocka_unit_test(arrived_units_count),
         cmocka_unit_test(memory_is_bounded),
     };
 

@@ -107,7 +107,7 @@ static void no_state_is_a_trap(void **state)
     }
 }
 
-static void states_answer_what_they_are(void **state)
+static void predicates_agree_with_states(void **state)
 {
     static const struct {
         enum cv_attempt_state state;
@@ -138,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_transition_is_as_written_here),
         cmocka_unit_test(no_state_is_a_trap),
-        cmocka_unit_test(states_answer_what_they_are),
+        cmocka_unit_test(predicates_agree_with_states),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

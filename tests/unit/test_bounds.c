@@ -525,7 +525,7 @@ static void test_multi(void **state)
     assert_close(value(f, "optimal"), one, 1e-10);
     assert_true(isnan(value(f, "port")));
     assert_true(isnan(value(f, "start")));
-    /* A fast link of its own can only help. */
+    /* A fast separate link can only help. */
     pair[1] = make(1, 0, 1e6, 0);
     compute(f, pair, 2, CLEAVE_PORT_MULTI, 80);
     assert_true(f->bounds[f->tightest].value_s < one);

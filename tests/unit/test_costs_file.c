@@ -1,5 +1,5 @@
-/* test_costs_file.c -- cost files: what is read, what is refused and how, and that both
- * ways of reading agree. SPDX-License-Identifier: MIT */
+/* test_costs_file.c -- cost files: accepted and refused texts, and agreement of both
+ * readers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void compute_may_be_left_out(void **state)
     cleave_costs_free(quick);
 }
 
-/* Nothing behind the text is looked at: not even a 0 stands there. */
+/* No byte after the text is read: not even a 0 is there. */
 static void quick_reader_stays_in_the_text(void **state)
 {
     static const char whole[] =
@@ -106,7 +106,7 @@ static void quick_reader_stays_in_the_text(void **state)
     }
 }
 
-/* What only the full reader knows or complains about. */
+/* Texts that only the full reader knows or refuses. */
 static void quick_reader_knows_its_limits(void **state)
 {
     static const char *const others[] = {
@@ -269,7 +269,7 @@ static const char sample[] =
     "{\"transfer\": [[0, 1, 2.5], [1, 0, 1e-3], [2, \"5ms\", 0]],\n"
     " \"compute\": [1, 0, 20]}\n";
 
-/* Whatever the text: costs that can be used, or an error that says where and what. */
+/* For any text: usable costs, or an error with its place. */
 static bool survives(const char *text, size_t length)
 {
     struct cleave_costs *costs = NULL;

@@ -13,7 +13,7 @@ struct extremes {
     double best, worst;
 };
 
-/* All cycles from place 0 on. */
+/* All cycles, starting at place 0. */
 static void visit(const struct cv_cycle *cycle, uint32_t *order, uint32_t at,
                   struct extremes *seen)
 {
@@ -204,7 +204,7 @@ static void many_places(void **state)
     assert_permutation(order, MANY);
     given = cv_cycle_cost(&cycle, NULL);
     assert_true(bound <= best && best < given && given < worst);
-    /* With so many places, joining the cycles costs nearly nothing. */
+    /* With this many places, joining the cycles costs nearly nothing. */
     assert_true(best < bound * (1 + 1e-4));
     cv_arena_done(&arena);
     free(leave);

@@ -1,4 +1,4 @@
-/* test_decode_ahead.c -- several threads make of any input what one decoder does.
+/* test_decode_ahead.c -- several threads decode every input as one decoder does.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,8 +123,8 @@ static void whole_files(void **state)
     free(tape.bytes);
 }
 
-/* Reads that end anywhere in the head of a block or a frame, or of what is none but can be decoded:
- * plain gzip behind BGZF. */
+/* Reads that end anywhere in the head of a block or a frame, or in other decodable bytes:
+ * plain gzip after BGZF. */
 static void heads_that_come_in_parts(void **state)
 {
     static const char gzip[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03"
@@ -170,7 +170,7 @@ static void files_that_are_cut_short_or_changed(void **state)
     free(tape.bytes);
 }
 
-static void files_with_something_behind(void **state)
+static void files_with_trailing_bytes(void **state)
 {
     static const struct {
         const char *bytes;
@@ -229,8 +229,9 @@ static ssize_t read_pipe(void *context, void *to, size_t max)
     return read(*(int *)context, to, max);
 }
 
-/* What a slow input has given so far is decoded and given out, though there may be more of the member, and of
- * the part that is decoded by one. If not, this would wait for ever. */
+/* Bytes that a slow input has given are decoded and given out, though there may be more
+ * of the member, and of the part that is decoded by one thread. If not, this would wait
+ * for ever. */
 static void nothing_is_held_back(void **state)
 {
     struct tape tape = { .bytes = malloc(ROOM), .fails_at = ROOM };
@@ -311,7 +312,7 @@ static void small_frames_share_a_job(void **state)
     free(tape.bytes);
 }
 
-/* Nobody wants the rest. */
+/* The rest is not read. */
 static void it_can_be_left_at_any_time(void **state)
 {
     struct tape tape = new_tape();
@@ -344,7 +345,7 @@ int main(void)
         cmocka_unit_test(whole_files),
         cmocka_unit_test(heads_that_come_in_parts),
         cmocka_unit_test(files_that_are_cut_short_or_changed),
-        cmocka_unit_test(files_with_something_behind),
+        cmocka_unit_test(files_with_trailing_bytes),
         cmocka_unit_test(inputs_that_cannot_be_read),
         cmocka_unit_test(large_members),
         cmocka_unit_test(nothing_is_held_back),

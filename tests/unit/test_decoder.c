@@ -116,7 +116,7 @@ static void all_forms_however_they_come(void **state)
     free(tape);
 }
 
-static void an_end_before_the_end_is_told(void **state)
+static void a_truncated_stream_is_reported(void **state)
 {
     struct tape *tape = malloc(sizeof *tape);
     struct cleave_error err;
@@ -168,7 +168,7 @@ static void changed_bytes_are_noticed(void **state)
     free(tape);
 }
 
-static void zeros_behind_are_nothing_and_others_are_not(void **state)
+static void trailing_zeros_are_ignored_and_other_bytes_are_not(void **state)
 {
     struct tape *tape = malloc(sizeof *tape);
     struct cleave_error err;
@@ -219,7 +219,7 @@ static void bytes_before_damage_are_given_out(void **state)
     free(tape);
 }
 
-/* Blocks by hand, as RFC 1951 has them, and what they may not be. */
+/* Hand-made blocks, as in RFC 1951, and invalid ones. */
 static void deflate_by_hand(void **state)
 {
     static const struct {
@@ -238,7 +238,7 @@ static void deflate_by_hand(void **state)
         { 2, "\x03\x00", "" },                   /* fixed, empty      */
         { 5, "\x4b\x4c\x4a\x06\x00", "abc" },    /* fixed             */
         { 3, "\x4b\x4c\x4a", NULL },             /* ... cut short     */
-        { 1, "\x07", NULL },                     /* of no known kind  */
+        { 1, "\x07", NULL },                     /* unknown kind */
         { 4, "\x03\x02\x00\x00", NULL },         /* from before       */
         { 6, "\xfd\xff\xff\xff\xff\xff", NULL }, /* too many codes    */
     };
@@ -295,7 +295,7 @@ static void checksum_of_a_gzip_header_is_compared(void **state)
 }
 
 /* At the end of a large block, all of it would be decoded for the byte before a cut. */
-static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
+static void cuts_are_searched_after_ends_of_large_blocks(void **state)
 {
     enum { LARGE = 24 << 20, SMALL = 65280, NEAR = 16 * 1024 };
     const uint64_t sizes[] = { LARGE, LARGE, SMALL, LARGE, 100 };
@@ -315,7 +315,7 @@ static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
     assert_int_equal(cv_decoded_file_round(decoded, LARGE + NEAR + 1), 2 * LARGE + NEAR);
     /* A small one is soon decoded: cut where it is best. */
     assert_int_equal(cv_decoded_file_round(decoded, 2 * LARGE + 7), 2 * LARGE + 7);
-    /* There is nothing behind the end. */
+    /* There is nothing after the end. */
     assert_int_equal(cv_decoded_file_round(decoded, (uint64_t)3 * LARGE),
                      3 * LARGE + SMALL + 100);
     cv_decoded_file_free(decoded);
@@ -325,13 +325,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_forms_however_they_come),
-        cmocka_unit_test(an_end_before_the_end_is_told),
+        cmocka_unit_test(a_truncated_stream_is_reported),
         cmocka_unit_test(changed_bytes_are_noticed),
-        cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
+        cmocka_unit_test(trailing_zeros_are_ignored_and_other_bytes_are_not),
         cmocka_unit_test(bytes_before_damage_are_given_out),
         cmocka_unit_test(deflate_by_hand),
         cmocka_unit_test(checksum_of_a_gzip_header_is_compared),
-        cmocka_unit_test(cuts_are_looked_for_behind_ends_of_large_blocks),
+        cmocka_unit_test(cuts_are_searched_after_ends_of_large_blocks),
     };
 
     return cmocka_run_group_tests(tests, make_truth, NULL);

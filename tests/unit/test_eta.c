@@ -10,7 +10,7 @@
 
 static const double LOOK_S = 0.2;
 
-/* What is steady is known at once, and counts down with the clock. */
+/* A steady rate is known at once, and counts down with the clock. */
 static void test_steady(void **state)
 {
     struct cv_eta pace;
@@ -49,7 +49,7 @@ static void test_late_start(void **state)
     assert_true(fabs(cv_eta_left(&pace, 0.5, 50, 100) - 0.5) < 1e-9);
 }
 
-/* What comes in bursts, or ever faster or slower, moves it little by little. */
+/* Bursts, or a drifting rate, move it gradually. */
 static void test_no_leaps(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void test_leap(void **state)
     assert_true(left_s >= 5 && left_s < 10);
 }
 
-/* It gets to what is true when the rate has changed. */
+/* It reaches the true value after a change of the rate. */
 static void test_follows(void **state)
 {
     struct cv_eta pace;

@@ -1,4 +1,4 @@
-/* test_fails.c -- who tries again what failed, halves, and what the system says of memory.
+/* test_fails.c -- retries, halves, and memory reports of the system.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static void the_last_parties_are_remembered(void **state)
     assert_false(cv_failure_history_has(&past, 2 * CV_HISTORY_PARTIES - 1));
     for (uint32_t p = 2 * CV_HISTORY_PARTIES; p < 3 * CV_HISTORY_PARTIES; p++)
         assert_true(cv_failure_history_has(&past, p));
-    /* Once more: it is the last one, and nobody is forgotten for it. */
+    /* Once more: it is the last one, and none is forgotten for it. */
     cv_failure_history_add(&past, 2 * CV_HISTORY_PARTIES, 7);
     assert_int_equal(past.items[CV_HISTORY_PARTIES - 1].domain, 2 * CV_HISTORY_PARTIES);
     assert_true(cv_failure_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
@@ -38,7 +38,8 @@ static void nothing_to_do(void *context, uint32_t domain)
     (void)domain;
 }
 
-/* A party fails with a piece that others succeed with, and then with one that is bad itself. */
+/* A party fails with a piece that others succeed with, and afterwards with a bad
+ * piece. */
 static void a_reason_names_the_failure_it_speaks_of(void **state)
 {
     struct cv_worker_health health = { .rests = nothing_to_do, .is_back = nothing_to_do };
@@ -66,7 +67,7 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
     cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(reason, "its last 2 commands failed (the last one exited with "
                                 "status 5), the same chunks succeeded elsewhere");
-    /* One that fails in many ways. */
+    /* A domain that fails in many ways. */
     cv_worker_health_clear_backoff(&health);
     for (int i = 0; i < 2 * CV_TRUST_WAYS; i++) {
         snprintf(how, sizeof how, "exited with status %d", 10 + i);
@@ -80,7 +81,8 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
     cv_poller_free(poller);
 }
 
-/* Others try what a domain failed with: until the last of these tries has ended, it waits. */
+/* Other domains try the pieces that a domain failed with: until the last of these tries
+ * has ended, it waits. */
 static void a_suspect_waits_for_the_tries_of_others(void **state)
 {
     struct cv_worker_health health = { .rests = nothing_to_do, .is_back = nothing_to_do };
@@ -153,7 +155,7 @@ static size_t pick(const struct cv_retry *again, const struct cv_candidate *who,
     for (size_t i = 0; i < count; i++)
         cv_candidates_add(&among, who[i]);
     picked = cv_candidates_pick(&among, again);
-    /* Those that are busy were idle before. */
+    /* Busy domains were idle before. */
     for (size_t i = 0; i < count; i++) {
         struct cv_candidate idle = who[i];
 
@@ -172,7 +174,7 @@ static size_t pick(const struct cv_retry *again, const struct cv_candidate *who,
     return picked;
 }
 
-static void others_first(void **state)
+static void other_workers_try_first(void **state)
 {
     struct cv_retry again = { .chunk.past = { .items = { { 1, 0 }, { 0, 0 } },
                                               .count = 2 } };
@@ -187,14 +189,14 @@ static void others_first(void **state)
 
     (void)state;
     assert_int_equal(pick(&again, who, 5), 3);
-    /* Who has succeeded before is to be preferred. */
+    /* A domain with a success is preferred. */
     who[4].proven = true;
     assert_int_equal(pick(&again, who, 5), 4);
     who[4].proven = false;
     /* One of them is busy, the other is not. */
     who[3].can = CV_CAN_LATER;
     assert_int_equal(pick(&again, who, 5), 4);
-    /* Who is better is waited for, if he is there. */
+    /* A better domain is awaited, if it is connected. */
     who[4].can = CV_CAN_LATER;
     assert_true(pick(&again, who, 5) == SIZE_MAX);
     again.chunk.past.family = &family;
@@ -234,7 +236,8 @@ static void in_and_out(void **state)
 
 /* --- halves ------------------------------------------------------------------------------- */
 
-/* Part until nothing can be parted: all records, each once, after at most so many levels. */
+/* Split until nothing can be split: all records, each once, after at most this many
+ * levels. */
 static size_t part_all(struct cv_source *source, const struct cv_piece *piece,
                        uint64_t *at, size_t level)
 {
@@ -336,7 +339,7 @@ int main(void)
         cmocka_unit_test(a_reason_names_the_failure_it_speaks_of),
         cmocka_unit_test(a_suspect_waits_for_the_tries_of_others),
         cmocka_unit_test(failures_of_many_domains_without_a_success_are_not_doubtful),
-        cmocka_unit_test(others_first),
+        cmocka_unit_test(other_workers_try_first),
         cmocka_unit_test(in_and_out),
         cmocka_unit_test(halves_end_at_records),
         cmocka_unit_test(families_give_up),

@@ -16,7 +16,7 @@ enum { WORKERS = 16, FOLDERS = 2, MOST = 4096 };
 static const double FOLD_S = 0.4, WORK_S = 32;
 
 static const struct cleave_policy *learn;
-static double told_s; /* what the policy hears that a fold takes */
+static double told_s; /* time of a fold in the events of the policy */
 
 static void decide_told(void *state, const struct cleave_view *view,
                         const struct cleave_event *event, struct cleave_orders *orders)
@@ -151,7 +151,7 @@ static void few_chunks_where_each_is_folded(void **state)
     }
 }
 
-static void what_is_charged(void **state)
+static void charge_grows_with_folds(void **state)
 {
     const struct cleave_view two = { .folders = 2 }, many = { .folders = 40 },
                              none = { 0 };
@@ -172,7 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_chunks_where_each_is_folded),
-        cmocka_unit_test(what_is_charged),
+        cmocka_unit_test(charge_grows_with_folds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
-/* test_fold_choice.c -- who folds what, next to all that could be done.
+/* test_fold_choice.c -- choices of folding workers, compared with all possible ones.
  * SPDX-License-Identifier: MIT
  *
- * Partials come, are folded and lost at random. Each step is compared with the best one by
- * the rules of fold_plan.h, found by trying all, and what is left at the end holds all. */
+ * Partials come, are folded and lost at random. Each step is compared with the best one
+ * by the rules of fold_plan.h, found by trying all, and the last partial holds all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,13 +17,13 @@ enum { WORKERS = 5, MOST = 64, NAMES = 8 * MOST, GRAIN = 65536 };
 
 /* --- the rules, seen from outside --------------------------------------------------------- */
 
-/* What a partial stands for, as the test sees it: the chunks in it, in order. */
+/* The content of a partial in the test: its chunks, in order. */
 struct value {
     unsigned char chunks[MOST];
     size_t count;
-    uint64_t begin, end, bytes; /* gaps beside it are part of it                        */
+    uint64_t begin, end, bytes; /* adjacent gaps are part of it */
     uint32_t holder; /* where it lies, or went ahead to                                */
-    uint32_t owner;  /* who has it until it is folded                                  */
+    uint32_t owner;  /* its worker until it is folded */
     bool there, busy;
 };
 
@@ -34,7 +34,7 @@ struct world {
     struct value values[NAMES]; /* by name */
     uint64_t names;
     bool again[MOST], gap[MOST];
-    struct cv_fold_step steps[WORKERS]; /* under way */
+    struct cv_fold_step steps[WORKERS]; /* folds in progress */
     size_t nsteps;
 };
 
@@ -55,7 +55,7 @@ static bool adjoin(const struct world *world, const struct value *left,
     return true;
 }
 
-/* The free neighbour behind the one of that name; 0: none. Names are from 1. */
+/* The free neighbour after the partial of that name; 0: none. Names are from 1. */
 static uint64_t after(const struct world *world, uint64_t name)
 {
     if (!is_free(&world->values[name]))
@@ -66,7 +66,7 @@ static uint64_t after(const struct world *world, uint64_t name)
     return 0;
 }
 
-/* How many a step takes at most, of so many among so many. */
+/* Most partials of a step, for this many partials and workers. */
 static size_t limit(const struct world *world, size_t ready, size_t among)
 {
     size_t take = 0;
@@ -93,7 +93,8 @@ static int compare(struct rank a, struct rank b)
     return a.weight < b.weight ? -1 : a.weight > b.weight;
 }
 
-/* Of these partials, in this order; the best place if it is open. False: there is none. */
+/* Rank of these partials, in this order; the best place if it is open. False: there is
+ * none. */
 static bool rank_of(const struct world *world, const bool *may, const uint64_t *names,
                     size_t count, uint32_t at, struct rank *out)
 {
@@ -120,7 +121,7 @@ static bool rank_of(const struct world *world, const bool *may, const uint64_t *
     return found;
 }
 
-/* Whether so many wait for more. */
+/* Whether this many wait for more. */
 static bool waits(const struct world *world, size_t count, uint64_t grains)
 {
     return world->patient && count < 6 && count < world->max && grains == 0;
@@ -392,7 +393,8 @@ static struct cv_fold_step take_step(struct world *world, size_t index)
     world->steps[index] = world->steps[--world->nsteps];
     for (uint32_t i = 0; i < step.count; i++)
         world->values[step.parts[i].id].busy = false;
-    for (uint64_t i = 1; i < world->names; i++) /* what went ahead to its worker */
+    for (uint64_t i = 1; i < world->names; i++) /* partials that went ahead to its
+                                                 * worker */
         if (world->values[i].holder == step.at && world->values[i].owner != step.at)
             world->values[i].busy = false;
     return step;
@@ -432,7 +434,7 @@ static enum cleave_status note_again(void *context, uint64_t begin, uint64_t end
     return CLEAVE_OK;
 }
 
-/* A worker goes; what it had is computed again by others. */
+/* A worker goes; other workers compute its partials again. */
 static void lose(struct world *world, struct cv_random *random, uint32_t worker)
 {
     bool expected[MOST] = { false };
@@ -447,7 +449,7 @@ static void lose(struct world *world, struct cv_random *random, uint32_t worker)
             for (uint32_t k = 0; k < step.count; k++) {
                 struct value *value = &world->values[step.parts[k].id];
 
-                value->holder = value->owner; /* what went ahead is forgotten */
+                value->holder = value->owner; /* partials that went ahead are forgotten */
             }
         }
     for (uint64_t i = 1; i < world->names; i++) {
@@ -485,7 +487,7 @@ static void lose(struct world *world, struct cv_random *random, uint32_t worker)
             add_chunk(world, c, (worker + 1 + draw(random, WORKERS - 1)) % WORKERS, 1);
 }
 
-/* All chunks but the gaps are in the one that is left, once, and in order. */
+/* All chunks except the gaps are in the last partial, once, and in order. */
 static void check_result(const struct world *world, uint32_t chunks)
 {
     uint32_t expected = 0;
@@ -548,7 +550,7 @@ static void all_are_folded_once(struct world *world, struct cv_random *random,
         } else if (world->nsteps > 0 && draw(random, 3) == 0) {
             go_ahead(world, may, &world->steps[draw(random, (uint32_t)world->nsteps)]);
         } else if (world->nsteps == 0) {
-            assert_true(added < chunks); /* nobody is left without a way to go on */
+            assert_true(added < chunks); /* no worker is stuck */
         } else if (draw(random, 8) == 0 && losses++ < 3) {
             const struct cv_fold_step *step =
                 &world->steps[draw(random, 2) % world->nsteps];

@@ -1,4 +1,5 @@
-/* test_fold_plan.c -- who folds what: order, places, losses. SPDX-License-Identifier: MIT */
+/* test_fold_plan.c -- choice of folding workers: order, places, losses.
+ * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static void add(struct cv_fold_plan *plan, uint64_t id, uint64_t begin, uint64_t
                      CLEAVE_OK);
 }
 
-/* Partials 1, 2, ... of one length each, held by the workers of that text: "0112". */
+/* Partials 1, 2, ... all of one length, held by the workers of that text: "0112". */
 static void add_all(struct cv_fold_plan *plan, const char *holders, uint64_t bytes)
 {
     for (uint64_t i = 0; holders[i] != '\0'; i++)
@@ -94,7 +95,7 @@ static void folds_where_it_may(void **state)
     add(plan, 1, 0, 10, 0, 5);
     add(plan, 2, 10, 20, 1, 500);
     expect_none(plan, may);
-    may[3] = true; /* who has neither of them does not fold */
+    may[3] = true; /* a worker with neither of them does not fold */
     expect_none(plan, may);
     may[0] = true;
     step = expect(plan, may, 0, 2, 1);
@@ -147,7 +148,7 @@ static void joins_over_gaps(void **state)
 
 /* --- several at a time -------------------------------------------------------------------- */
 
-static void takes_all_that_are_few(void **state)
+static void takes_every_partial_if_few(void **state)
 {
     struct cv_fold_plan *plan = make(WORKERS, false, 16);
     struct cv_fold_step step;
@@ -174,13 +175,13 @@ static void takes_all_that_are_few(void **state)
     cv_fold_plan_free(plan);
 }
 
-static void shares_what_is_more(void **state)
+static void shares_many_partials(void **state)
 {
     bool may[WORKERS] = { true, true, false, true, false };
     struct cv_fold_plan *plan = make(WORKERS, false, 16);
 
     (void)state;
-    /* Worker 3 has nothing of it: two share the twenty, and those who are few get all. */
+    /* Worker 3 has none of them: two share the twenty, and the smaller group gets all. */
     add_all(plan, "01010101010101010101", 10);
     expect(plan, may, 0, 10, 1);
     may[0] = false;
@@ -254,7 +255,7 @@ static void any_of_a_worker_at_once(void **state)
     assert_int_equal(step.parts[2].id, 6);
     assert_int_equal(step.parts[3].id, 5);
     may[0] = false;
-    /* Of others only those who may give the only one that they have. */
+    /* Other workers only if they may give their only partial. */
     assert_true(cv_fold_plan_next(plan, may, false, &other));
     assert_int_equal(other.at, 1);
     assert_int_equal(other.count, 2);
@@ -266,7 +267,7 @@ static void any_of_a_worker_at_once(void **state)
     step = (struct cv_fold_step){ 0 };
     assert_true(cv_fold_plan_next(plan, may, false, &step));
     assert_int_equal(step.at, 0);
-    assert_int_equal(step.count, 3); /* what it made and the two that were left */
+    assert_int_equal(step.count, 3); /* its own partial and the two left */
     cv_fold_plan_done(plan, &step, 12, 300);
     assert_true(cv_fold_plan_next(plan, may, false, &step));
     assert_int_equal(step.at, 0);
@@ -311,7 +312,7 @@ static enum cleave_status count_again(void *context, uint64_t begin, uint64_t en
     return CLEAVE_OK;
 }
 
-/* One of several givers goes: the others still have what they were to give. */
+/* One of several givers is lost: the others still have their partials. */
 static void a_giver_is_lost(void **state)
 {
     struct cv_fold_plan *plan = make(WORKERS, false, 16);
@@ -325,13 +326,13 @@ static void a_giver_is_lost(void **state)
     assert_int_equal(cv_fold_plan_lose(plan, 2, count_again, &lost, NULL), CLEAVE_OK);
     assert_int_equal(lost, 10);
     assert_int_equal(cv_fold_plan_count(plan), 4);
-    /* What is left is in two runs, until that has been computed again. */
+    /* The rest is in two runs, until the lost part has been computed again. */
     step = expect(plan, ALL, 0, 2, 1);
     cv_fold_plan_undo(plan, &step);
     add(plan, 3, 20, 30, 4, 10);
     step = expect(plan, ALL, 1, 5, 1);
     cv_fold_plan_done(plan, &step, 6, 50);
-    /* All that went into a step goes with the one who took it. */
+    /* All partials of a step are lost with its worker. */
     lost = 0;
     assert_int_equal(cv_fold_plan_lose(plan, 1, count_again, &lost, NULL), CLEAVE_OK);
     assert_int_equal(lost, 50);
@@ -341,7 +342,7 @@ static void a_giver_is_lost(void **state)
 
 /* --- ahead -------------------------------------------------------------------------------- */
 
-static void goes_ahead_to_who_folds(void **state)
+static void partials_go_ahead_to_the_folding_worker(void **state)
 {
     struct cv_fold_plan *plan = make(WORKERS, false, 2);
     struct cv_fold_step step;
@@ -402,7 +403,7 @@ static void is_near_with_one_transfer_to_go(void **state)
     assert_float_equal(cv_fold_pace_near_s(&pace, &from, 10, 1000), 13, 1e-9);
     assert_float_equal(cv_fold_pace_near_s(&pace, &came, 10, 1000), 11, 1e-9);
     pace = (struct cv_fold_pace){ 0 };
-    cv_fold_pace_saw(&pace, &from, 5, 3); /* it says so */
+    cv_fold_pace_saw(&pace, &from, 5, 3); /* it reports that */
     assert_float_equal(cv_fold_pace_near_s(&pace, &here, 10, 1000), 11, 1e-9);
 }
 
@@ -413,13 +414,13 @@ int main(void)
         cmocka_unit_test(folds_where_it_may),
         cmocka_unit_test(keeps_one_at_home_first),
         cmocka_unit_test(joins_over_gaps),
-        cmocka_unit_test(takes_all_that_are_few),
-        cmocka_unit_test(shares_what_is_more),
+        cmocka_unit_test(takes_every_partial_if_few),
+        cmocka_unit_test(shares_many_partials),
         cmocka_unit_test(takes_the_longest_then_the_nearest),
         cmocka_unit_test(any_of_a_worker_at_once),
         cmocka_unit_test(a_few_small_ones_wait),
         cmocka_unit_test(a_giver_is_lost),
-        cmocka_unit_test(goes_ahead_to_who_folds),
+        cmocka_unit_test(partials_go_ahead_to_the_folding_worker),
         cmocka_unit_test(is_near_with_one_transfer_to_go),
     };
 

@@ -1,4 +1,4 @@
-/* test_format_guess.c -- what text seems to be. SPDX-License-Identifier: MIT */
+/* test_format_guess.c -- guessed formats of text. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static const struct {
     { NULL, BYTES("\xef\xbb\xbf") },
 };
 
-/* Each in memory of its own, so that a look behind its end is noticed. */
+/* Each in separate memory, so that a read after its end is noticed. */
 static const struct cv_format_guess *find(const char *bytes, size_t length)
 {
     char *copy = malloc(length > 0 ? length : 1);
@@ -55,7 +55,7 @@ static const struct cv_format_guess *find(const char *bytes, size_t length)
     return found;
 }
 
-static void forms_are_told_apart(void **state)
+static void formats_are_distinguished(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -85,8 +85,8 @@ static void beginnings_are_that_or_nothing(void **state)
         }
 }
 
-/* What has no line end in its first MiB is one line, whatever else it is. */
-static void what_has_no_line_ends_is_told(void **state)
+/* Input without a line end in its first MiB is one line, in any format. */
+static void input_without_line_ends_is_reported(void **state)
 {
     char *bytes = malloc(CV_GUESS_LINE);
 
@@ -110,8 +110,8 @@ static void what_has_no_line_ends_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_line_ends_is_told),
-        cmocka_unit_test(forms_are_told_apart),
+        cmocka_unit_test(input_without_line_ends_is_reported),
+        cmocka_unit_test(formats_are_distinguished),
         cmocka_unit_test(beginnings_are_that_or_nothing),
     };
 

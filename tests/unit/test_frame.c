@@ -1,4 +1,4 @@
-/* test_frame.c -- frames, and what is packed into them. SPDX-License-Identifier: MIT */
+/* test_frame.c -- frames, and their packed payloads. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 static void a_head_has_its_place(void **state)
 {
-    /* The last 8 bytes are what xxhsum -H3 says of those before. */
+    /* The last 8 bytes are the result of xxhsum -H3 over the bytes before. */
     static const unsigned char expected[CV_FRAME_HEAD] = {
         'C', 'L', 'V', 'E', 9,    5,    3,    0,    4,    3,    2,    0,
         8,   7,   6,   5,   16,   15,   14,   13,   12,   11,   10,   9,
@@ -69,7 +69,7 @@ static void other_heads_are_refused(void **state)
     assert_refused(bytes, "the head of a frame was damaged on its way");
 }
 
-/* Nothing of a head is believed before its checksum is right. */
+/* No field of a head is used before its checksum is right. */
 static void every_damaged_bit_of_a_head_is_found(void **state)
 {
     const struct cv_frame_head head = { .type = CV_FRAME_DATA, .length = 9, .chunk = 77 };
@@ -101,7 +101,7 @@ static void every_damaged_bit_of_a_payload_is_found(void **state)
     assert_true(cv_frame_checksum(&head, payload) == sum);
 }
 
-/* A head that is in order, but for what is said. */
+/* A valid head, except for the given fields. */
 static enum cleave_status decode(uint8_t type, uint16_t flags, uint32_t length,
                                  struct cleave_error *err)
 {
@@ -113,7 +113,7 @@ static enum cleave_status decode(uint8_t type, uint16_t flags, uint32_t length,
     return cv_frame_decode(bytes, &got, err);
 }
 
-static void lengths_and_flags_are_those_of_the_kind(void **state)
+static void lengths_and_flags_follow_the_kind(void **state)
 {
     unsigned known = 0;
     struct cleave_error err;
@@ -124,7 +124,7 @@ static void lengths_and_flags_are_those_of_the_kind(void **state)
 
         if (kind == NULL) {
             assert_int_equal(decode((uint8_t)type, 0, 0, &err), CLEAVE_EINPUT);
-            assert_non_null(strstr(err.text, "of which there is none"));
+            assert_non_null(strstr(err.text, "of unknown type"));
             continue;
         }
         known++;
@@ -161,7 +161,7 @@ static uint64_t add_frame(uint64_t sum, uint64_t value, const char *text)
 }
 
 /* The sum tells order, parts, lengths and bytes. */
-static void a_sum_says_which_frames_there_were(void **state)
+static void checksum_covers_all_frames(void **state)
 {
     const uint64_t ab = add_frame(add_frame(0, 1, "a"), 1, "b");
     const struct cv_frame_head one = { .length = 1, .checksum = 7 },
@@ -212,7 +212,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
     assert_true(got.timeout_s == 2.5 && got.silence_s == 30 && got.memory == 1 << 20);
     assert_true(got.nfiles == 1 && got.files[0].size == 12345 &&
                 got.files[0].mtime_ns == -7 && got.files[0].ends.low == 2);
-    /* Cut short anywhere, or with something behind, it is none. */
+    /* Cut short anywhere, or with bytes after it, it is invalid. */
     for (size_t n = 0; n < packer.length; n++)
         assert_false(cv_unpack_job(packer.bytes, n, &arena, &got));
     cv_pack_number(&packer, 0);
@@ -250,7 +250,7 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     assert_false(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     packer.bytes[packer.length - 1 - 7] = packer.bytes[packer.length - 1] = 0;
     assert_true(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
-    packer.bytes[4 * 8 + 7] = 1; /* the header begins behind its end */
+    packer.bytes[4 * 8 + 7] = 1; /* the header begins after its end */
     assert_false(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     cv_pack_done(&packer);
     cv_pack_end(&packer, &end);
@@ -306,8 +306,8 @@ int main(void)
         cmocka_unit_test(other_heads_are_refused),
         cmocka_unit_test(every_damaged_bit_of_a_head_is_found),
         cmocka_unit_test(every_damaged_bit_of_a_payload_is_found),
-        cmocka_unit_test(lengths_and_flags_are_those_of_the_kind),
-        cmocka_unit_test(a_sum_says_which_frames_there_were),
+        cmocka_unit_test(lengths_and_flags_follow_the_kind),
+        cmocka_unit_test(checksum_covers_all_frames),
         cmocka_unit_test(a_job_comes_out_as_it_went_in),
         cmocka_unit_test(pieces_and_ends_come_out_as_they_went_in),
         cmocka_unit_test(compressing_is_tried_only_where_it_can_pay),

@@ -65,7 +65,7 @@ static double exact_exponent(const struct cv_gamma *distribution, double x)
 
     if (fabs(y) > 0.3)
         return distribution->d * (4.5 * y * y + 1 - pow(1 + y, 3) + 3 * log1p(y));
-    /* The first terms of the logarithm's series cancel the others exactly. */
+    /* The first terms of the logarithm's series cancel the other terms exactly. */
     for (int n = 4; n < 40; n++)
         sum += (n % 2 == 0 ? -3.0 : 3.0) * (power *= y) / n;
     return distribution->d * sum;
@@ -84,7 +84,7 @@ static void squeeze_accepts_no_more_than_the_law(void **state)
             double x = fmax(0.01 * m, -0.99999 / distribution.c);
             double bound = 1 - distribution.squeeze * x * x * x * x;
 
-            /* Beside rounding, which at these x is far below one chance in 2^53. */
+            /* Apart from rounding, which at these x is far below one chance in 2^53. */
             assert_true(bound <= exp(exact_exponent(&distribution, x)) + 1e-15);
         }
         if (distribution.always > 0) {
@@ -96,7 +96,7 @@ static void squeeze_accepts_no_more_than_the_law(void **state)
     }
 }
 
-/* Of a law so narrow that nearly every word is accepted, no more than all are. */
+/* A law so narrow that nearly every word is accepted, and at most all are. */
 static void narrow_laws_accept_nearly_all(void **state)
 {
     static const double narrow[] = { 1e-7, 3e-9, 1e-9, 1e-11, 2e-12 };
@@ -225,7 +225,7 @@ static double shifted_exponential_tail(double x, const double *edge)
     return 1 - exp(*edge - x);
 }
 
-/* Beyond the widest rectangle the law begins anew. */
+/* Beyond the widest rectangle the law begins again. */
 static void exponentials_have_their_tail(void **state)
 {
     const double edge = cv_exponential_edges[1], n = 5e6, chance = exp(-edge);
@@ -254,7 +254,7 @@ static void normals_follow_their_law(void **state)
 
 /* --- what seldom happens ------------------------------------------------------------ */
 
-/* Words of which the first is chosen. */
+/* Words with a chosen first one. */
 struct forced {
     uint64_t first;
     bool taken;
@@ -317,7 +317,7 @@ static void check_chance(const struct seldom *seldom)
                 4 * sqrt(n * seldom->chance * (1 - seldom->chance)));
 }
 
-/* A part of the way from what is sure of a layer to its edge, in widths of the layer. */
+/* A part of the way from the sure part of a layer to its edge, in widths of the layer. */
 static double in_doubt(const double *edge, double part)
 {
     const double sure = edge[1] / edge[0];
@@ -376,7 +376,7 @@ static void check_logarithm(double cv, unsigned i, double part, bool negative)
     check_chance(&point);
 }
 
-/* Where one word leaves it open, a point is accepted as often as the density says. */
+/* If one word leaves it open, a point is accepted with the probability of the density. */
 static void points_between_layers_are_accepted_by_chance(void **state)
 {
     static const unsigned some[] = { 1, 2, 50, 128, 250, 254, 255 };
@@ -412,7 +412,7 @@ static double high_tail_cdf(double x, const double *edge_mean_cv)
     return (gamma_cdf(x, edge_mean_cv + 1) - below) / (1 - below);
 }
 
-/* A first word that leads to a tail; what ends up elsewhere was refused there. */
+/* A first word that leads to a tail; words outside were refused there. */
 static void tails_follow_their_law(void **state)
 {
     static const double some[] = { 1.01, 1.5, 5 };
@@ -461,14 +461,14 @@ static void streams_are_functions_of_their_name(void **state)
     struct cv_gamma distribution;
 
     (void)state;
-    /* What a seed means must not change from one version to the next. */
+    /* The sequence of a seed must not change between versions. */
     assert_true(block.word[0] == UINT64_C(0x87986bcde2b33067));
     assert_true(block.word[1] == UINT64_C(0xb39f47aaa1db6cd7));
     cv_gamma_init(&distribution, 1, 0.5);
     for (uint32_t i = 0; i < 1000; i++) {
         double x = cv_gamma_at(&distribution, 7, 1, i, 1000 - i);
 
-        /* Others drawn in between change nothing. */
+        /* Draws in between change nothing. */
         (void)cv_gamma_at(&distribution, 7, 1, i, i);
         assert_true(x == cv_gamma_at(&distribution, 7, 1, i, 1000 - i));
         assert_true(x != cv_gamma_at(&distribution, 8, 1, i, 1000 - i));

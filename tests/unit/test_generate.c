@@ -61,8 +61,8 @@ static void workers_do_not_depend_on_their_number(void **state)
     cleave_platform_free(other);
 }
 
-/* Of one number of all workers: mean, smallest and largest, and its mean product with the
- * next number, each relative to the mean asked for. */
+/* For one number of all workers: mean, smallest and largest, and its mean product with
+ * the next number, each relative to the requested mean. */
 static void check_spread(const struct cleave_platform *platform, size_t offset,
                          double mean, double h)
 {

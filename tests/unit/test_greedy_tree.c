@@ -282,8 +282,8 @@ static void half_as_many_transfers_are_no_limit(void **state)
     cv_arena_done(&arena);
 }
 
-/* When transfers are the longer part, a reducer receives all the time, so that limiting
- * the ones limits the others. */
+/* When transfers are the longer part, a reducer receives all the time, so that one limit
+ * implies the other. */
 static void either_limit_costs_the_same_when_transfers_are_longer(void **state)
 {
     struct cv_arena arena;

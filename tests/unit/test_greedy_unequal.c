@@ -105,7 +105,7 @@ static void small_trees_are_nearly_optimal(void **state)
     cv_arena_done(&arena);
 }
 
-/* The plan reserves times backwards; forwards nobody needs to wait longer. */
+/* The plan reserves times backwards; forwards no node needs to wait longer. */
 static void execution_is_no_longer_than_planned(void **state)
 {
     enum { N = 500 };

@@ -57,7 +57,7 @@ static void it_can_be_read_when_there_is_something(void **state)
     cv_handoff_buffer_free(buffer);
 }
 
-static void nobody_is_woken_for_little(void **state)
+static void small_amounts_wake_no_reader(void **state)
 {
     enum { LEAST = 300 };
     struct cv_handoff_buffer *buffer;
@@ -73,7 +73,7 @@ static void nobody_is_woken_for_little(void **state)
         assert_true(cv_handoff_buffer_write(buffer, zeros, 1));
         assert_true(is_readable(buffer));
         assert_int_equal(cv_handoff_buffer_take(buffer, 100), 100);
-        assert_true(is_readable(buffer)); /* who takes is there */
+        assert_true(is_readable(buffer)); /* the taker is present */
         while (cv_handoff_buffer_take(buffer, ROOM) > 0)
             continue;
         assert_false(is_readable(buffer));
@@ -88,8 +88,8 @@ static void nobody_is_woken_for_little(void **state)
     cv_handoff_buffer_free(buffer);
 }
 
-/* Less than it is worth to wake somebody for, but no more can come. */
-static void it_can_be_read_when_nothing_is_lent_any_more(void **state)
+/* Less than a wake-up is worth, but no more can come. */
+static void buffer_is_readable_after_the_last_return(void **state)
 {
     struct cv_handoff_buffer *buffer;
     char bytes[7], other[7];
@@ -154,7 +154,7 @@ static void *write_all(void *context)
     return NULL;
 }
 
-/* The memory ends now and then, as that of a stretch of a spool does. */
+/* The memory ends now and then, as a stretch of a spool does. */
 static void come_in_order(size_t min, size_t stretch)
 {
     struct writer writer = { .wanted = false };
@@ -175,7 +175,7 @@ static void come_in_order(size_t min, size_t stretch)
         cv_handoff_buffer_lend(writer.buffer, bytes + begin, room < ROOM ? room : ROOM);
         got = cv_handoff_buffer_take(writer.buffer,
                                      1 + (size_t)(cv_random_bits(&random) % ROOM));
-        assert_true(got >= 0 || errno == EAGAIN); /* what was told was taken before */
+        assert_true(got >= 0 || errno == EAGAIN); /* reported bytes were taken before */
         for (ssize_t i = 0; i < got; i++)
             assert_int_equal(bytes[begin + (size_t)i], byte_at(at++));
     } while (got != 0);
@@ -195,7 +195,7 @@ static void all_comes_in_order(void **state)
     come_in_order(1, ROOM + 1);
 }
 
-static void who_writes_is_told_that_nobody_reads(void **state)
+static void writer_is_notified_of_an_exited_reader(void **state)
 {
     struct writer writer = { .wanted = true };
     uint8_t bytes[ROOM];
@@ -214,10 +214,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_can_be_read_when_there_is_something),
-        cmocka_unit_test(nobody_is_woken_for_little),
-        cmocka_unit_test(it_can_be_read_when_nothing_is_lent_any_more),
+        cmocka_unit_test(small_amounts_wake_no_reader),
+        cmocka_unit_test(buffer_is_readable_after_the_last_return),
         cmocka_unit_test(all_comes_in_order),
-        cmocka_unit_test(who_writes_is_told_that_nobody_reads),
+        cmocka_unit_test(writer_is_notified_of_an_exited_reader),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

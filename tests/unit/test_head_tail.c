@@ -1,4 +1,4 @@
-/* test_head_tail.c -- rumr and rx: who takes part in the second phase, in what chunks.
+/* test_head_tail.c -- rumr and rx: workers and chunks of the second phase.
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
@@ -9,7 +9,7 @@
 #include "policy/compound/head_tail.h"
 #include "policy/compound/registry.h"
 
-/* One that is slow to start, one with a narrow link, two that are neither. */
+/* A worker with a slow start, one with a narrow link, and two with neither. */
 static const struct cleave_worker WORKERS[] = {
     { 1, 20, 30, 0.01, 30, 0.01 },
     { 10, 1, 20, 0.01, 20, 0.01 },
@@ -79,7 +79,7 @@ static void left_out_of_the_plan_means_no_tail(void **state)
 }
 
 /* The last 20 units take two workers less than two seconds. */
-static void who_starts_too_late_gets_no_tail(void **state)
+static void a_late_starter_gets_no_tail(void **state)
 {
     const struct cleave_policy *const policies[] = { &cleave_policy_rumr,
                                                      &cleave_policy_rx };
@@ -97,8 +97,8 @@ static void who_starts_too_late_gets_no_tail(void **state)
     cv_arena_done(&phases.arena);
 }
 
-/* It had a chunk of the head, and is not asked again when that is done. */
-static void who_is_late_takes_its_part_of_the_head_only(void **state)
+/* It had a chunk of the head, and gets no more after that. */
+static void a_late_worker_takes_its_part_of_the_head_only(void **state)
 {
     const struct cleave_setting settings[] = { { "alike", "0" } };
     struct cleave_job job = {
@@ -129,8 +129,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(least_chunks_are_each_workers_own),
         cmocka_unit_test(left_out_of_the_plan_means_no_tail),
-        cmocka_unit_test(who_starts_too_late_gets_no_tail),
-        cmocka_unit_test(who_is_late_takes_its_part_of_the_head_only),
+        cmocka_unit_test(a_late_starter_gets_no_tail),
+        cmocka_unit_test(a_late_worker_takes_its_part_of_the_head_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

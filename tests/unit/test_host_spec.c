@@ -13,7 +13,7 @@
 
 /* --- ranges ------------------------------------------------------------------------------- */
 
-/* All names with a blank between them, or what is wrong. */
+/* All names with a blank between them, or the error. */
 static void check_range(const char *list, const char *expected)
 {
     struct cv_arena arena;
@@ -33,7 +33,7 @@ static void check_range(const char *list, const char *expected)
     cv_arena_done(&arena);
 }
 
-static void ranges_are_those_of_slurm(void **state)
+static void ranges_agree_with_slurm(void **state)
 {
     (void)state;
     check_range("login", "login");
@@ -156,7 +156,7 @@ static void lists_of_the_command_line(void **state)
     check(PARALLEL, "4/a,b,me@c,8/:,2/n[1-2]", "a*4 b*0 me@c*0 :*8 n1*2 n2*2");
     check(PARALLEL, "3/ssh -p 2222 me@a,/usr/bin/ssh -4 b",
           "me@a*3(ssh -p 2222) b*0(/usr/bin/ssh -4)");
-    /* Digits before a path are no slots. */
+    /* Digits before a path are not slots. */
     check(PARALLEL, "99999sh -i /k a", "a*0(99999sh -i /k)");
     /* Groups are for items that ask for one; 4 slots may have blanks around the slash. */
     check(PARALLEL, "@g1/a,@g1+g2/4/b,3 / c", "a*0 b*4 c*3");
@@ -285,7 +285,7 @@ static void bad_words_are_refused(void **state)
     check(PLAIN, "a:4000,a:97", "all: host 'a' has more than 4096 slots");
 }
 
-/* Other ways to write them are answered by what to type. */
+/* Other spellings are answered by the one to type. */
 static void other_ways_are_answered(void **state)
 {
     static const struct {
@@ -337,7 +337,7 @@ static void other_ways_are_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_are_those_of_slurm),
+        cmocka_unit_test(ranges_agree_with_slurm),
         cmocka_unit_test(bad_ranges_are_refused),
         cmocka_unit_test(names_are_not_longer_than_names_are),
         cmocka_unit_test(lists_of_the_command_line),

@@ -1,4 +1,4 @@
-/* test_http_request.c -- what a browser asks for. SPDX-License-Identifier: MIT */
+/* test_http_request.c -- requests of a browser. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void requests_are_read(void **state)
     }
 }
 
-/* However it comes, nothing is decided before it is whole. */
+/* For all splits, nothing is decided before it is complete. */
 static void pieces_wait_for_the_rest(void **state)
 {
     const char *text = cases[2].text;

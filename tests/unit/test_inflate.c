@@ -15,7 +15,7 @@ enum { GUARD = 64, FILLED = 0xA5 };
 static struct made_stream stream;
 static struct cv_inflate inflate;
 
-/* What libdeflate says is the same: the test itself makes no mistake. */
+/* libdeflate agrees: the test itself makes no mistake. */
 static void ask_another(void)
 {
     struct libdeflate_decompressor *other = libdeflate_alloc_decompressor();
@@ -33,8 +33,8 @@ static void ask_another(void)
     libdeflate_free_decompressor(other);
 }
 
-/* `step` bytes of input and room for `some` more bytes at a time. No byte is read behind the input, which is
- * at the end of its memory, nor written behind the room. */
+/* `step` bytes of input and room for `some` more bytes at a time. No byte is read after
+ * the input, which is at the end of its memory, nor written after the room. */
 static void decode(size_t step, size_t some)
 {
     uint8_t *packed = malloc(stream.npacked), *out = malloc(stream.nbytes + GUARD);
@@ -60,7 +60,7 @@ static void decode(size_t step, size_t some)
     assert_int_equal(state, CV_INFLATE_END);
     assert_int_equal(at, stream.nbytes);
     assert_memory_equal(out, stream.bytes, at);
-    /* Whole bytes that are left of the bits belong to what follows. */
+    /* Whole bytes left of the bits belong to the next stream. */
     assert_int_equal(in - packed - inflate.nbits / 8, stream.npacked);
     for (unsigned i = 0; i < GUARD; i++)
         assert_int_equal(out[at + i], FILLED);
@@ -147,7 +147,8 @@ static enum cv_inflate_state try(uint8_t *out, size_t max, size_t step, size_t s
     return state;
 }
 
-/* It ends at the same bit, well or not, however it comes; and what is taken for good is so for libdeflate. */
+/* It ends at the same bit, with success or not, for any splits; and accepted streams are
+ * accepted by libdeflate. */
 static void changed_streams(void **state)
 {
     enum { MOST = MADE_ROOM + 300000 };

@@ -1,4 +1,5 @@
-/* test_input_coverage.c -- what became of every byte of the input. SPDX-License-Identifier: MIT */
+/* test_input_coverage.c -- the fate of every byte of the input. SPDX-License-Identifier:
+ * MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,7 +125,7 @@ static void a_gap_is_named(void **state)
     add(fixture, 0, 30);
     add(fixture, 50, 120);
     expect(fixture, true, "30 to 50", 0, "were neither done nor failed");
-    /* Where it was stopped, that is what is left. */
+    /* A stopped run leaves exactly that. */
     expect_good(fixture, false);
     add(fixture, 30, 50);
     expect(fixture, true, "20 to 60", 1, "were neither done nor failed");
@@ -141,12 +142,12 @@ static void twice_is_named(void **state)
                      CLEAVE_OK);
     expect(fixture, true, "5 to 10", 1, "were settled twice");
     expect(fixture, false, "5 to 10", 1, "were settled twice");
-    /* The first one stays, whatever follows. */
+    /* The first one stays, for any later ones. */
     add(fixture, 0, TOTAL);
     expect(fixture, true, "5 to 10", 1, "were settled twice");
 }
 
-static void what_is_lost_is_done_again(void **state)
+static void lost_input_is_done_again(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -160,7 +161,7 @@ static void what_is_lost_is_done_again(void **state)
     expect(fixture, false, "40 to 60", 0, "were lost without having been done");
 }
 
-static void what_failed_cannot_be_lost(void **state)
+static void failed_input_cannot_be_lost(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -182,7 +183,7 @@ static void more_than_there_is(void **state)
                                   "defect of cleave");
 }
 
-/* Against a table of bytes: what is left, and whether something was entered twice. */
+/* Against a table of bytes: left ones, and whether one was entered twice. */
 static void agrees_with_a_table(void **state)
 {
     struct fixture *fixture = *state;
@@ -248,8 +249,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_of_it_is_good, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(twice_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_lost_is_done_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_failed_cannot_be_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lost_input_is_done_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_input_cannot_be_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_there_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(agrees_with_a_table, set_up, tear_down),
         cmocka_unit_test(books_balance),

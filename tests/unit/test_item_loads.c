@@ -18,7 +18,7 @@
 
 enum { MOST = 2000 };
 
-/* Links so wide that nobody waits for them. */
+/* Links so wide that no worker waits for them. */
 static struct cleave_platform *platform_of(const double *speeds, const double *starts,
                                            uint32_t n)
 {
@@ -88,8 +88,8 @@ static void check_schedule(const struct cleave_schedule *schedule,
     free(seen);
 }
 
-/* 2,000 files with sizes of a Pareto law on workers of which one is four times as fast as
- * another: within three hundredths of what no schedule can beat. */
+/* 2,000 files with sizes of a Pareto law on workers, one of them four times as fast as
+ * another: within three hundredths of the bound. */
 static void near_the_bound(void **state)
 {
     static const double shapes[] = { 1.1, 1.3, 2 };
@@ -190,8 +190,8 @@ static void small_cases(void **state)
     assert_true(under > 0.8 * CASES);
 }
 
-/* Two items that nobody could divide: the bound knows that both belong to the fast worker,
- * 4 s, where the preemptive schedule would take 16 / 5 s. */
+/* Two indivisible items: the bound knows that both belong to the fast worker, 4 s,
+ * although the preemptive schedule would take 16 / 5 s. */
 static void pair_on_the_fast_one(void **state)
 {
     static const double speeds[] = { 4, 1, 1 }, starts[3], sizes[] = { 8, 8 };
@@ -210,7 +210,7 @@ static void pair_on_the_fast_one(void **state)
     cleave_platform_free(platform);
 }
 
-/* All orders of sending to all workers, as far ahead as one likes. */
+/* All orders of sending to all workers, with any look-ahead. */
 struct linked {
     struct cleave_worker workers[3];
     double sizes[6], done_s[3], port_s[3], best_s;
@@ -286,8 +286,8 @@ static void small_cases_with_links(void **state)
     assert_true(over <= 0.002 * CASES);
 }
 
-/* Links that matter, of every kind of port: never below a bound, nobody does two things at a
- * time, and sizes decide who waits for the port. */
+/* Narrow links, with every kind of port: never below a bound, no worker does two things
+ * at a time, and sizes decide the order at the port. */
 static void links_matter(void **state)
 {
     static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
@@ -442,7 +442,7 @@ static void wrong_jobs(void **state)
     cleave_platform_free(platform);
 }
 
-/* Empty files take a start each, and nobody else's time. */
+/* Empty files take a start each, and no time of other items. */
 static void empty_items(void **state)
 {
     static const double speeds[] = { 1, 1, 1, 1 }, starts[] = { 1, 1, 1, 1 };
@@ -468,7 +468,8 @@ static void empty_items(void **state)
 
 /* --- costs that are not as told ----------------------------------------------------------- */
 
-/* Nobody says what workers cost, or sizes are off by a factor: it is found out on the way. */
+/* Costs of workers are unknown, or sizes are off by a factor: both are measured during
+ * the run. */
 static void learnt_costs(void **state)
 {
     static const double speeds[] = { 4e6, 1e6, 4e6, 1e6 };
@@ -511,8 +512,8 @@ static void learnt_costs(void **state)
     cleave_platform_free(platform);
 }
 
-/* Seconds by policy items, which does not know that worker 0 is `slower`, over those of a
- * pull queue in the order of the list; the mean of random jobs. */
+/* Seconds by policy items, which does not know that worker 0 is `slower`, divided by the
+ * time of a pull queue in the order of the list; the mean of random jobs. */
 static double against_pull(double slower, double *out_worst)
 {
     enum { WORKERS = 4, JOBS = 60, LEAST = 8 };
@@ -544,7 +545,7 @@ static double against_pull(double slower, double *out_worst)
     return sum / JOBS;
 }
 
-static void a_slow_worker_is_no_surprise(void **state)
+static void a_slow_worker_is_expected(void **state)
 {
     double equal, slow, worst_equal, worst_slow;
 
@@ -561,8 +562,8 @@ static void a_slow_worker_is_no_surprise(void **state)
 
 /* --- workers that go ---------------------------------------------------------------------- */
 
-/* An engine whose workers take a second for a unit. Worker 1 loses what it is given, until it
- * is there again. It hangs with an item after some others. Others are `slower`. */
+/* An engine whose workers take a second for a unit. Worker 1 loses its items until it
+ * returns. It hangs with an item after some others. Other workers are `slower`. */
 struct leak {
     struct engine_here here;
     uint64_t lost, done, hangs_after;
@@ -616,7 +617,7 @@ static const struct cv_engine leak_engine = {
     .close = engine_here_close,
 };
 
-/* What is lost is done by others, once each; who is back gets work again. */
+/* Lost items are done by other workers, once each; a returned worker gets work again. */
 static void lost_items_are_done(void **state)
 {
     static const double speeds[] = { 1, 1, 1 }, starts[3];
@@ -755,7 +756,7 @@ int main(void)
         cmocka_unit_test(books_are_kept),
         cmocka_unit_test(wrong_jobs),
         cmocka_unit_test(empty_items),
-        cmocka_unit_test(a_slow_worker_is_no_surprise),
+        cmocka_unit_test(a_slow_worker_is_expected),
         cmocka_unit_test(learnt_costs),
         cmocka_unit_test(nothing_waits_for_a_worker_that_hangs),
         cmocka_unit_test(lost_items_are_done),

@@ -159,7 +159,7 @@ static void unknown_placeholders_are_refused(void **state)
     }
 }
 
-static void parts_of_names_are_those_of_gnu_parallel(void **state)
+static void parts_of_names_agree_with_gnu_parallel(void **state)
 {
     static const struct {
         const char *item, *expected;
@@ -179,7 +179,7 @@ static void parts_of_names_are_those_of_gnu_parallel(void **state)
                     cases[i].item, cases[i].expected);
 }
 
-static void expressions_are_those_of_perl(void **state)
+static void expressions_agree_with_perl(void **state)
 {
     static const struct {
         const char *expression, *item, *expected;
@@ -351,7 +351,7 @@ static void commands_may_have_no_arguments(void **state)
     expect_with(&none, "x{}y{#}", "1|2", "xy1|xy2");
 }
 
-static void formats_are_those_of_printf(void **state)
+static void formats_agree_with_printf(void **state)
 {
     static const struct {
         const char *word, *items, *expected;
@@ -387,14 +387,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plus_has_the_expansions_of_bash),
         cmocka_unit_test(unknown_placeholders_are_refused),
-        cmocka_unit_test(parts_of_names_are_those_of_gnu_parallel),
-        cmocka_unit_test(expressions_are_those_of_perl),
+        cmocka_unit_test(parts_of_names_agree_with_gnu_parallel),
+        cmocka_unit_test(expressions_agree_with_perl),
         cmocka_unit_test(names_of_definitions_may_have_groups),
         cmocka_unit_test(bad_expressions_are_refused),
         cmocka_unit_test(no_expression_runs_for_ever),
         cmocka_unit_test(columns_are_split_by_expressions_of_perl),
         cmocka_unit_test(commands_may_have_no_arguments),
-        cmocka_unit_test(formats_are_those_of_printf),
+        cmocka_unit_test(formats_agree_with_printf),
     };
 
     return cmocka_run_group_tests_name("placeholders", tests, NULL, NULL);

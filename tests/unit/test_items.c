@@ -20,8 +20,8 @@
 
 enum { QUOTED = 2000, MOST = 12 };
 
-/* 2000 values of any bytes but NUL and the slash, of which half have only those that mean
- * something to a shell. */
+/* 2000 values of any bytes except NUL and the slash; half of them only have bytes with a
+ * meaning in a shell. */
 static void make_values(char values[QUOTED][MOST + 1])
 {
     static const char special[] = " \t\n'\"\\$`*?[]{}()<>|&;#~!=%^-a";
@@ -115,9 +115,9 @@ static void expect_read(const char *shell, const char *command)
     unlink(path);
 }
 
-/* A shell gives back what was put into its line, in whatever quotes the place stands. What it
- * removes itself, ends of lines behind $(...), has a byte behind it. */
-static void a_shell_reads_what_was_quoted(void **state)
+/* A shell gives back the values in its line, for any quotes around the placeholder.
+ * Newlines at the end of $(...), which it removes itself,have a byte after them. */
+static void a_shell_reads_quoted_words_back(void **state)
 {
     static const char *const commands[] = {
         "printf '%s\\0' {}",
@@ -134,7 +134,7 @@ static void a_shell_reads_what_was_quoted(void **state)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_read("sh", commands[i]);
     expect_read("bash", "printf '%s\\0' $'{}'");
-    /* Where it would take a whole shell to know, places are as outside of quotes. */
+    /* If only a whole shell could decide, placeholders are treated as unquoted. */
     expect_read("sh", "cat <<X >/dev/null\nit's\nX\nprintf '%s\\0' {}");
     expect_read("sh", "cat <<'X' >/dev/null\nit's\nX\nprintf '%s\\0' {}");
     expect_read("sh", "exec 3>&1; : \"$(case x in x) printf '%s\\0' {} >&3;; esac)\"");
@@ -187,7 +187,7 @@ static void rows_are_combinations(void **state)
     expect_rows(&lists, "");
 }
 
-/* Of 2^60 rows none is made before it is asked for; more than 2^53 are refused. */
+/* None of 2^60 rows is made before it is requested; more than 2^53 are refused. */
 static void a_product_takes_no_memory(void **state)
 {
     struct cv_item_lists lists = { .items = NULL };
@@ -208,8 +208,8 @@ static void a_product_takes_no_memory(void **state)
 
 /* --- lists that come ------------------------------------------------------------------------ */
 
-/* What came so far is there, without what has no end yet, and what is over goes; names of columns
- * come first. */
+/* Arrived values are available, without the unfinished last one, and released ones are
+ * freed; names of columns come first. */
 static void a_list_is_used_while_it_comes(void **state)
 {
     static const char *const words[] = { "cat", "{b}", NULL };
@@ -262,7 +262,7 @@ static void a_list_is_used_while_it_comes(void **state)
     cv_item_commands_done(&commands);
 }
 
-/* Of a million values, with one that is never released, no more than three blocks stay. */
+/* With a million values, one of them never released, no more than three blocks stay. */
 static void released_values_take_no_memory(void **state)
 {
     enum { VALUES = 1000000, BEHIND = 100, KEPT = 7 };
@@ -293,7 +293,7 @@ static void released_values_take_no_memory(void **state)
 
 /* --- commands ----------------------------------------------------------------------------- */
 
-/* The words that the command has, with '|' behind each; what a shell is for is between <>. */
+/* The words of the command, each followed by '|'; text for a shell is between <>. */
 static void expect_words(const char *const *words, bool literal, const char *expected)
 {
     struct cv_item_lists lists = { .items = NULL };
@@ -319,7 +319,7 @@ static void expect_words(const char *const *words, bool literal, const char *exp
     cv_item_commands_done(&commands);
 }
 
-static void a_shell_is_there_when_it_is_needed(void **state)
+static void a_shell_is_used_only_if_needed(void **state)
 {
     static const struct {
         const char *words[6];
@@ -363,12 +363,12 @@ static void a_shell_is_there_when_it_is_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shell_reads_what_was_quoted),
+        cmocka_unit_test(a_shell_reads_quoted_words_back),
         cmocka_unit_test(rows_are_combinations),
         cmocka_unit_test(a_product_takes_no_memory),
         cmocka_unit_test(a_list_is_used_while_it_comes),
         cmocka_unit_test(released_values_take_no_memory),
-        cmocka_unit_test(a_shell_is_there_when_it_is_needed),
+        cmocka_unit_test(a_shell_is_used_only_if_needed),
     };
 
     return cmocka_run_group_tests_name("items", tests, NULL, NULL);

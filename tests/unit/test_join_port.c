@@ -35,7 +35,7 @@ static void full(void *context, int reason)
     seen->reason = reason;
 }
 
-/* Let no descriptor be opened any more, or as many as before. */
+/* Forbid new descriptors, or allow as many as before. */
 static void allow_files(bool more)
 {
     static rlim_t before;
@@ -52,9 +52,9 @@ static void allow_files(bool more)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
-/* Who waits while there are no descriptors is told of once, does not keep anybody busy, and is
- * let in later. */
-static void those_who_wait_are_let_in_later(void **state)
+/* A host that waits while there are no descriptors causes one note, blocks no other, and
+ * is let in later. */
+static void waiting_hosts_are_let_in_later(void **state)
 {
     char folder[] = "/tmp/cleave-join-XXXXXX", path[64];
     struct seen seen = { 0 };
@@ -93,7 +93,7 @@ static void those_who_wait_are_let_in_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_who_wait_are_let_in_later),
+        cmocka_unit_test(waiting_hosts_are_let_in_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,8 +338,8 @@ static void assert_gain(const struct row *row, bool all, double expected)
 }
 
 /* Sixteen partials, combined two pairs at a time in 1 s: seen from the end 1, then 2, and
- * from there on two combinations a second, each with one that is done. A transfer of half a
- * second moves those of a pair apart. */
+ * after that two combinations a second, each with a finished one. A transfer of half a
+ * second moves the partials of a pair apart. */
 static void several_fold_at_a_time(void **state)
 {
     static const double at_once[] = { 8, 8, 8, 8, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2 };
@@ -398,7 +398,7 @@ static void reduces_what_any_policy_leaves(void **state)
     };
     static const struct cleave_setting order = { "chunk-order", "0:2,1:10" };
     static const struct cleave_trial once = { .runs = 1, .threads = 1 };
-    /* Nobody asks the third. */
+    /* The third gets no order. */
     static const struct cleave_worker workers[] = {
         { .speed_ups = 1, .bandwidth_ups = 4 },
         { .speed_ups = 10, .bandwidth_ups = 2 },

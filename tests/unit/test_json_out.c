@@ -178,7 +178,7 @@ static void failure_is_remembered(void **state)
     fclose(full);
 }
 
-/* What is written is read back: every byte but 0, as text. */
+/* Written strings are read back: every byte except 0, as text. */
 static void strings_are_read_back(void **state)
 {
     struct cv_json json;

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "select/knapsack/knapsack.h"
 
-/* What check-vectors has beside the solver; the library has no need of it. */
+/* Helpers of check-vectors next to the solver; the library does not need them. */
 #include "../../tools/check_vectors/knapsack_plain.c" /* NOLINT(bugprone-suspicious-include) */
 
 enum { MOST_ITEMS = 12, MOST_SETS = 1 << MOST_ITEMS };
@@ -140,7 +140,7 @@ static double try_all_sets(const struct scene *scene)
 }
 
 /* Up to 12 items in classes, up to 3 bins. Weights are short decimals, so that sums often
- * meet a capacity but for the last bits; or any numbers. */
+ * meet a capacity except for the last bits; or any numbers. */
 static void random_scene(struct scene *scene, uint32_t number)
 {
     const bool decimal = number % 3 != 0;

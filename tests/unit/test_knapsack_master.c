@@ -50,11 +50,11 @@ static double residual(const struct cv_master *master)
     return worst;
 }
 
-/* Bins are few for what there is, and patterns of one round are nearly multiples of each
- * other, a bit better than those before: bases are bad, and one follows the other. Then
- * come patterns of one size each, and bases are as good as can be: what is wrong with the
- * values in the end was left behind by the bad ones. */
-static void bad_bases_leave_no_errors_behind(void **state)
+/* Bins are few for the items, and patterns of one round are nearly multiples of each
+ * other, a bit better than earlier ones: bases are bad, and one follows the other.
+ * Patterns of one size each come later, and bases are well conditioned: errors in the
+ * final values come from the bad ones. */
+static void bad_bases_leave_no_errors(void **state)
 {
     struct cv_size sizes[SIZES];
     struct cv_segment segments[SIZES];
@@ -110,7 +110,7 @@ static void bad_bases_leave_no_errors_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_bases_leave_no_errors_behind),
+        cmocka_unit_test(bad_bases_leave_no_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

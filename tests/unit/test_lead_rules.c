@@ -1,4 +1,4 @@
-/* test_lead_rules.c -- who leads whom, in words. SPDX-License-Identifier: MIT */
+/* test_lead_rules.c -- leaders and their hosts, in words. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 enum { N = 6, NONE = -1 };
 static const char *const all[N] = { "a", "b", NULL, "n1", "n2", "n3" };
 
-/* Apply --via texts to those workers; `known` is who is behind "b" before. */
+/* Apply --via texts to those workers; `known` is led by "b" before. */
 static enum cleave_status apply(const char *const *texts, int known, int out[N],
                                 struct cleave_error *err)
 {
@@ -46,7 +46,8 @@ static void leaders_get_whom_they_are_given(void **state)
     } cases[] = {
         { { "a:n[1-2]", "b:n3" }, NONE, { NONE, NONE, NONE, 0, 0, 1 } },
         { { "a:n1", "a:n2" }, NONE, { NONE, NONE, NONE, 0, 0, NONE } },
-        /* All others: who is named elsewhere, known, or not meant, is not among them. */
+        /* All other hosts: hosts that are named elsewhere, known, or not meant, are not
+         * among them. */
         { { "a" }, NONE, { NONE, 0, NONE, 0, 0, NONE } },
         { { "a", "b:n2" }, NONE, { NONE, 0, NONE, 0, 1, NONE } },
         { { "a" }, 3, { NONE, 0, NONE, 1, 0, NONE } },
@@ -65,7 +66,7 @@ static void leaders_get_whom_they_are_given(void **state)
     }
 }
 
-static void what_makes_no_sense_is_told(void **state)
+static void contradictions_are_refused(void **state)
 {
     static const struct {
         const char *texts[4];
@@ -75,19 +76,19 @@ static void what_makes_no_sense_is_told(void **state)
         { { "x:a" }, "hosts.via: expected the name of a worker, got 'x'" },
         { { "a:a" }, "hosts.via: 'a' cannot lead itself" },
         { { "a:n1", "b:n1" },
-          "hosts.via: 'n1' is behind 'a' and behind 'b': expected one of them" },
+          "hosts.via: 'n1' is led by 'a' and by 'b': expected one leader" },
         { { "a", "b" },
-          "hosts.via: expected one leader of all others, got 'a' and 'b': say whom each "
-          "leads, hosts.via a:HOSTS" },
-        { { "a:n1,n2,b", "b" }, "hosts.via b: there is nobody else that it could lead" },
+          "hosts.via: expected one leader of all other hosts, got 'a' and 'b': name the "
+          "hosts of each, hosts.via a:HOSTS" },
+        { { "a:n1,n2,b", "b" }, "hosts.via b: no other host is left to lead" },
         { { "a:b", "b:n1", "n1:a" },
-          "hosts.via: 'a' is behind itself: leaders go in circles" },
+          "hosts.via: 'a' leads itself: leaders form a circle" },
         { { "a:n1:2" },
-          "hosts.via: expected names of workers, of which the platform file says how "
-          "they are reached, got 'n1'" },
+          "hosts.via: expected names of workers whose connection the platform file "
+          "describes, got 'n1'" },
         { { "me@a:n1" },
-          "hosts.via: expected names of workers, of which the platform file says how "
-          "they are reached, got 'me@a'" },
+          "hosts.via: expected names of workers whose connection the platform file "
+          "describes, got 'me@a'" },
         { { "a:" }, "hosts.via: expected a host before and after each comma, got ''" },
         { { "a:4" },
           "hosts.via: expected the hosts behind the leader after the ':', whose own "
@@ -114,7 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaders_get_whom_they_are_given),
-        cmocka_unit_test(what_makes_no_sense_is_told),
+        cmocka_unit_test(contradictions_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

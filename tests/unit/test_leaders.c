@@ -1,4 +1,4 @@
-/* test_leaders.c -- workers behind others. SPDX-License-Identifier: MIT */
+/* test_leaders.c -- workers led by others. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void assert_costs(const struct cleave_platform *platform, uint32_t worker
 }
 
 /* Four workers of speed 2 take 4 * 2 / 20 of the port. */
-static void a_leader_is_as_fast_as_all_behind_it(void **state)
+static void a_leader_is_as_fast_as_its_group(void **state)
 {
     struct cleave_platform *platform = parse(
         "workers:\n"
@@ -53,10 +53,10 @@ static void a_leader_is_as_fast_as_all_behind_it(void **state)
     cleave_platform_free(platform);
 }
 
-/* The widest links first: 2 * 2 / 20 of the port, and of the rest, 0.8, three workers of
- * which each takes 0.3: a part of the third. The last gets nothing. The first unit is
- * computed by a, after a latency of 1 s and a start of 3 s. */
-static void a_port_has_only_so_much_time(void **state)
+/* The widest links first: 2 * 2 / 20 of the port, and of the rest, 0.8, three workers at
+ * 0.3 each: a part of the third. The last gets nothing. The first unit is computed by a,
+ * after a latency of 1 s and a start of 3 s. */
+static void a_port_has_limited_time(void **state)
 {
     static const char text[] =
         "port: %s\n"
@@ -97,8 +97,8 @@ static void trees_are_collapsed_from_their_leaves(void **state)
     cleave_platform_free(platform);
 }
 
-/* What a leader is said to compute in the long run, no plan for its workers exceeds, and a
- * good one comes near it. */
+/* No plan for its workers exceeds the long-run speed of a leader, and a good one comes
+ * near it. */
 static void no_plan_beats_the_speed(void **state)
 {
     struct cv_random random;
@@ -142,8 +142,8 @@ static void no_plan_beats_the_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_leader_is_as_fast_as_all_behind_it),
-        cmocka_unit_test(a_port_has_only_so_much_time),
+        cmocka_unit_test(a_leader_is_as_fast_as_its_group),
+        cmocka_unit_test(a_port_has_limited_time),
         cmocka_unit_test(trees_are_collapsed_from_their_leaves),
         cmocka_unit_test(no_plan_beats_the_speed),
     };

@@ -39,7 +39,7 @@ static struct cleave_platform *platform_of(enum cleave_port port, uint32_t n,
     return platform;
 }
 
-/* One run; the policy is told `declared` costs, NULL: the true ones. */
+/* One run; the policy gets `declared` costs, NULL: the true ones. */
 static struct cv_outcome drive(const struct cleave_platform *platform,
                                const struct cleave_worker *declared,
                                const struct cv_engine *engine, const void *source,
@@ -114,7 +114,7 @@ static void nonsense_teaches_nothing(void **state)
     assert_true(fit.rate_ups == 0 && fit.latency_s == 0);
 }
 
-/* Times that shrink with the size are noise: a speed comes out all the same. */
+/* Times that shrink with the size are noise: a speed comes out anyway. */
 static void a_fit_never_leaves_reason(void **state)
 {
     struct cv_random random;
@@ -273,8 +273,8 @@ static void at_least_as_good_as_factoring(void **state)
 
 /* --- chunks that come to nothing ---------------------------------------------------------- */
 
-/* An engine of workers that compute a unit a second and start at once. Those of `dead` lose
- * every chunk; others lose every third. */
+/* An engine of workers that compute a unit a second and start at once. The `dead` workers
+ * lose every chunk; other workers lose every third. */
 struct frail {
     struct engine_here here;
     const bool *dead;
@@ -325,7 +325,7 @@ static void lost_chunks_are_done_again(void **state)
             drive(platform, NULL, &frail_engine, &frail, 100,
                   &(struct cv_run){ .platform = platform }, NULL);
             assert_true(fabs(frail.done - 100) < 1e-6);
-            /* Those who lose everything are left out. */
+            /* Workers that lose everything are left out. */
             for (int w = 0; w < 4; w++)
                 assert_true(!frail.dead[w] || frail.given[w] <= 6);
             cleave_platform_free(platform);
@@ -334,10 +334,10 @@ static void lost_chunks_are_done_again(void **state)
 
 /* --- the only host is lost -------------------------------------------------------------- */
 
-/* One worker, over a link as slow as it is itself. Once, with a chunk at work and one on its
- * way, both are lost, in an order that `first` says. */
+/* One worker, over a link as slow as it is itself. Once, with a running chunk and one in
+ * flight, both are lost, in the order of `first`. */
 struct vanishing {
-    struct engine_here here; /* of which the time counts */
+    struct engine_here here; /* its time counts */
     size_t first; /* of those two, from 0: the older one                               */
     struct cleave_event held[4];
     size_t count;
@@ -466,7 +466,7 @@ static void narrow_links_are_found_out(void **state)
     cleave_platform_free(platform);
 }
 
-/* A place that nobody has taken is given nothing. */
+/* An unused place gets nothing. */
 static void vacant_places_are_left_alone(void **state)
 {
     static const double speeds[] = { 4, 2, 1 };
@@ -492,7 +492,7 @@ static void vacant_places_are_left_alone(void **state)
     cleave_platform_free(platform);
 }
 
-/* Nor does it matter how many there are behind the others. */
+/* The number of unused places after the others has no effect. */
 static void vacant_places_change_nothing(void **state)
 {
     static const double speeds[MOST_WORKERS] = { 4, 2, 1, 3, 3, 3, 3, 3 };
@@ -557,7 +557,8 @@ static void a_stream_is_served_to_its_end(void **state)
         }
     }
     assert_true(near_enough(done, sent - taken));
-    /* Starting commands costs little, and yet nobody is given more than a second's worth. */
+    /* Starting commands costs little, and yet no worker gets more than a second's
+     * worth. */
     assert_true(done > 0.93 * 5500 * outcome.makespan_s);
     assert_true(largest < 4000 * 4);
     assert_true(last < 60 + 10000 / 5500.0 + 1.5);

@@ -84,7 +84,7 @@ static void end(struct scene *scene)
     cv_arena_done(&scene->arena);
 }
 
-/* All have their shares, and read from start_s on. */
+/* All have their shares, and read after start_s. */
 static void all_start(struct scene *scene, double start_s)
 {
     for (uint32_t w = 0; w < WORKERS; w++)
@@ -110,7 +110,7 @@ static void reads(struct scene *scene, uint32_t worker, double units, double out
                                        .time_s = time_s });
 }
 
-static void workers_that_are_alike_start_on_equal_ranges(void **state)
+static void equal_workers_start_on_equal_ranges(void **state)
 {
     struct scene scene;
 
@@ -142,7 +142,7 @@ static void workers_that_differ_wait_for_one_small_test(void **state)
     end(&scene);
 }
 
-/* A test that takes longer than a start does not hold up the others. */
+/* A test that takes longer than a start does not delay the other workers. */
 static void a_slow_test_is_not_waited_for(void **state)
 {
     struct scene scene;
@@ -178,8 +178,8 @@ static void read_a_test(struct scene *scene, double output)
              .kind = CLEAVE_DRAINED, .units = 16384, .output = output, .time_s = 0.6 });
 }
 
-/* What they have not read can be taken back, and commands that have started need no other start:
- * all get their share at once, however little is known. */
+/* Their unread input can be taken back, and started commands need no other start: all get
+ * their share at once, with any uncertainty. */
 static void started_commands_get_shares_after_a_test(void **state)
 {
     struct scene scene;
@@ -197,8 +197,7 @@ static void started_commands_get_shares_after_a_test(void **state)
     end(&scene);
 }
 
-/* A worker of another kind, of which nothing is known, gets a test; the one that was tested is
- * not kept waiting. */
+/* A worker of another, unknown kind gets a test; the tested worker does not wait. */
 static void unknown_kinds_get_a_test(void **state)
 {
     const uint32_t groups[WORKERS] = { 0, 1, 1, 1 };
@@ -214,7 +213,7 @@ static void unknown_kinds_get_a_test(void **state)
     end(&scene);
 }
 
-/* The chunk of the first test can be extended: it is that of the smallest kind. */
+/* The chunk of the first test can be extended: it belongs to the smallest kind. */
 static void the_smallest_kind_is_tested_first(void **state)
 {
     const uint32_t groups[WORKERS] = { 0, 0, 1, 0 };
@@ -231,8 +230,8 @@ static void the_smallest_kind_is_tested_first(void **state)
     end(&scene);
 }
 
-/* Without output the work that follows the end of the input is unknown: a chunk is extended by
- * what is worth a start, 0.5 s here, and then ends. */
+/* Without output the work after the end of the input is unknown: a chunk is extended by
+ * the worth of a start, 0.5 s here, and then ends. */
 static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
 {
     struct scene scene;
@@ -258,7 +257,8 @@ static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
     end(&scene);
 }
 
-/* On a port that all share, a worker behind a narrow link gets what that sends in its part of the time. */
+/* On a shared port, a worker with a narrow link gets the units of its part of the port's
+ * time. */
 static void a_slow_link_limits_a_share(void **state)
 {
     struct scene scene;
@@ -275,7 +275,7 @@ static void a_slow_link_limits_a_share(void **state)
     end(&scene);
 }
 
-static void what_is_swallowed_is_closed_at_once(void **state)
+static void a_chunk_read_at_once_is_closed(void **state)
 {
     struct scene scene;
 
@@ -293,8 +293,8 @@ static void what_is_swallowed_is_closed_at_once(void **state)
     end(&scene);
 }
 
-/* Worker 0 has done its share, worker 2 is behind, and worker 1 does not answer. */
-static void a_worker_that_does_not_answer_holds_up_nobody(void **state)
+/* Worker 0 has done its share, worker 2 is slow, and worker 1 does not answer. */
+static void a_worker_that_does_not_answer_blocks_no_other(void **state)
 {
     struct scene scene;
 
@@ -309,7 +309,7 @@ static void a_worker_that_does_not_answer_holds_up_nobody(void **state)
     assert_non_null(ordered(&scene, CLEAVE_CLOSE, 0));
     tell(&scene, (struct cleave_event){
                      .kind = CLEAVE_DONE, .units = SHARE, .read_s = 1.2, .time_s = 1.2 });
-    /* The one that would be last is asked how far it is, ... */
+    /* The last worker is asked for its progress, ... */
     assert_non_null(ordered(&scene, CLEAVE_QUERY, 1));
     /* ... and loses its tail without an answer. */
     for (int i = 1; i < 100 && ordered(&scene, CLEAVE_RECALL, 1) == NULL; i++)
@@ -396,7 +396,7 @@ static void a_chunk_that_is_late_is_copied_once(void **state)
                                         .worker = WORKERS - 1,
                                         .chunk = WORKERS - 1,
                                         .time_s = time_s + 8 });
-    /* All are idle: what comes back is given to one of them. */
+    /* All are idle: returned units go to one of them. */
     scene.view.units_left = 1000;
     tell(&scene, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = time_s + 9 });
     assert_true(scene.orders.count > 0);
@@ -436,7 +436,7 @@ static void nothing_is_copied_where_it_may_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workers_that_are_alike_start_on_equal_ranges),
+        cmocka_unit_test(equal_workers_start_on_equal_ranges),
         cmocka_unit_test(workers_that_differ_wait_for_one_small_test),
         cmocka_unit_test(a_slow_test_is_not_waited_for),
         cmocka_unit_test(started_commands_get_shares_after_a_test),
@@ -444,8 +444,8 @@ int main(void)
         cmocka_unit_test(the_smallest_kind_is_tested_first),
         cmocka_unit_test(a_chunk_whose_rest_is_unknown_ends_soon),
         cmocka_unit_test(a_slow_link_limits_a_share),
-        cmocka_unit_test(what_is_swallowed_is_closed_at_once),
-        cmocka_unit_test(a_worker_that_does_not_answer_holds_up_nobody),
+        cmocka_unit_test(a_chunk_read_at_once_is_closed),
+        cmocka_unit_test(a_worker_that_does_not_answer_blocks_no_other),
         cmocka_unit_test(a_chunk_that_is_late_is_copied_once),
         cmocka_unit_test(a_copy_that_is_refused_is_not_asked_for_again),
         cmocka_unit_test(nothing_is_copied_where_it_may_not),

@@ -12,17 +12,17 @@
 #include "engine_here.h"
 #include "sim/load/native.h"
 
-/* As of a GPU beside cores. */
+/* For example a GPU next to cores. */
 enum { CORES = 15, WORKERS = CORES + 1, SEEDS = 12 };
 static const double SPEED = 330, LOAD = SPEED + CORES;
 
-/* Workers whose commands stay: the first of them has to be started, which its first chunk pays
- * for, and works in batches of which a part takes no less than a fifth. What has been
- * given cannot be taken back. With all of them busy it would take a second. */
+/* Workers with persistent commands: the first has to be started, which its first chunk
+ * pays for, and works in batches; a part of a batch takes no less than a fifth. Given
+ * units cannot be taken back. With all of them busy it would take a second. */
 struct staying {
     struct engine_here here;
     double start_s, latency_s, batch_s, spread;
-    double fade; /* after half of that time the others take longer by this part */
+    double fade; /* after half of that time the other workers take longer by this part */
     struct cv_random random;
     uint32_t given[WORKERS];
     double done[WORKERS], busy_s[WORKERS];
@@ -107,7 +107,7 @@ static double over_busy(struct staying *here)
     return outcome.makespan_s * rate / LOAD - 1;
 }
 
-/* What the first chunk has paid for once is not taken for what each costs. */
+/* A start that the first chunk has paid for is not charged again. */
 static void a_start_that_comes_once_is_not_counted_again(void **state)
 {
     static const struct staying kinds[] = {
@@ -132,8 +132,8 @@ static void a_start_that_comes_once_is_not_counted_again(void **state)
         }
 }
 
-/* Where each chunk pays for a start, the fast one is not left idle because what remains is not
- * worth one: the others would take far longer. */
+/* If each chunk pays for a start, the fast worker is not left idle because the rest is
+ * not worth one: the others would take far longer. */
 static void a_start_that_comes_each_time_is_paid_if_all_end_sooner(void **state)
 {
     static const struct staying kinds[] = {
@@ -157,8 +157,9 @@ static void a_start_that_comes_each_time_is_paid_if_all_end_sooner(void **state)
         }
 }
 
-/* 64 workers alike and a small load: how many starts, one after the other, it takes. When nobody is
- * busy and no share is worth a start, all that is left goes to one, lest crumbs go to all. */
+/* 64 workers alike and a small load: how many starts, one after the other, it takes. When
+ * no worker is busy and no share is worth a start, all units left go to one, lest crumbs
+ * go to all. */
 static double starts_for(double latency_s, double load_s)
 {
     enum { MANY = 64 };

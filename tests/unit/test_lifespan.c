@@ -1,5 +1,5 @@
-/* test_lifespan.c -- as much as ends within a lifespan, by those who know it and those who do
- * not. SPDX-License-Identifier: MIT */
+/* test_lifespan.c -- the most units within a lifespan, by policies that know it and
+ * policies that do not. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,8 +27,8 @@ static const char uneven[] =
     "  - {name: w3, speed: 3.936769, compute_latency: 0.164974, bandwidth: 3.403763, "
     "latency: 0.056829, return_bandwidth: 6.410329, return_latency: 0.01508}\n";
 
-/* Two of these are away at first. umr-plus takes 13.6 s for 40 units and 12.4 s for 45: no load
- * tells who does most in a lifespan. */
+/* Two of these are away at first. umr-plus takes 13.6 s for 40 units and 12.4 s for 45:
+ * no load identifies the best policy for a lifespan. */
 static const char away[] =
     "workers:\n"
     "  - {name: w0, speed: 1.15725, compute_latency: 0.853761, bandwidth: 5.190681, "
@@ -45,7 +45,8 @@ static const char away[] =
     "  - {name: w5, speed: 2.224268, compute_latency: 0.983255, bandwidth: 6.933575, "
     "latency: 0.167131, profile: [[0, 0], [0.070148, 1]]}\n";
 
-/* Starts take most of the lifespan: what one policy does in it, another does not begin. */
+/* Starts take most of the lifespan: one policy finishes work in it that another does not
+ * begin. */
 static const char dear[] =
     "port: duplex\n"
     "workers:\n"
@@ -66,7 +67,8 @@ static const char dear[] =
     "  - {name: w5, speed: 1.63386, compute_latency: 1.07528, bandwidth: 248.676, "
     "latency: "
     "0.272816, return_bandwidth: 40.5756, return_latency: 0.422959}\n";
-/* Little memory: whoever is picked for a load that takes twice as long ends nothing in time. */
+/* Little memory: the policy picked for a load that takes twice as long ends nothing in
+ * time. */
 static const char little[] = "port: duplex\n"
                              "workers:\n"
                              "  - {name: w0, speed: 8.741, compute_latency: 7.069, "
@@ -121,7 +123,7 @@ static void plans_end_in_time(void **state)
     cleave_platform_free(platform);
 }
 
-/* Who knows what it does in a lifespan is asked for just that. */
+/* A policy that knows its units within a lifespan is asked for just that. */
 static void auto_does_what_rounds_does(void **state)
 {
     struct cleave_platform *platform = read(uneven);
@@ -134,7 +136,7 @@ static void auto_does_what_rounds_does(void **state)
 }
 
 /* Without results umr-plus does more here than rounds, which knows what it does. */
-static void auto_does_what_others_do(void **state)
+static void auto_agrees_with_the_chosen_policy(void **state)
 {
     struct cleave_platform *platform = read(uneven);
     const double plus = work_of(platform, "umr-plus", 0, 1);
@@ -192,7 +194,7 @@ static void little_memory_is_kept_to(void **state)
 }
 
 /* Nor is a load asked for that none of them ends in time. */
-static void no_load_tells_who_does_most(void **state)
+static void without_load_the_best_worker_is_named(void **state)
 {
     struct cleave_platform *platform = read(away);
     const double plus = work_in(platform, "umr-plus", SHORT_S, 0, 0, 1);
@@ -203,7 +205,7 @@ static void no_load_tells_who_does_most(void **state)
     cleave_platform_free(platform);
 }
 
-/* Where an error is expected means decide who is asked. */
+/* If an error is expected, means decide the choice. */
 static void errors_are_expected(void **state)
 {
     struct cleave_platform *platform = read(away);
@@ -214,8 +216,8 @@ static void errors_are_expected(void **state)
     cleave_platform_free(platform);
 }
 
-/* Who picks keeps some of its limit for the plan, so that it is by the one that was found; and
- * if nothing was found for a large load it asks about smaller ones. */
+/* A policy that picks keeps some of its limit for the plan, so that the found policy
+ * makes it; and if nothing was found for a large load it tries smaller ones. */
 static void a_short_limit_is_no_refusal(void **state)
 {
     static const struct {
@@ -250,10 +252,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_end_in_time),
         cmocka_unit_test(auto_does_what_rounds_does),
-        cmocka_unit_test(auto_does_what_others_do),
+        cmocka_unit_test(auto_agrees_with_the_chosen_policy),
         cmocka_unit_test(auto_does_what_learn_does),
         cmocka_unit_test(little_memory_is_kept_to),
-        cmocka_unit_test(no_load_tells_who_does_most),
+        cmocka_unit_test(without_load_the_best_worker_is_named),
         cmocka_unit_test(errors_are_expected),
         cmocka_unit_test(a_short_limit_is_no_refusal),
     };

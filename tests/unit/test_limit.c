@@ -106,7 +106,7 @@ static enum cleave_status solve_orders(void *context, const struct cv_returns *r
     return cv_returns_search(returns, lifespan_s, NULL, arena, out, err);
 }
 
-/* Each passes its limit by what it was just about, not by another turn. */
+/* Each passes its limit by its current step, not by another turn. */
 static void searches_stop_when_they_should(void **state)
 {
     static const struct cv_returns_solver solvers[] = { { solve_fifo, NULL, false },
@@ -139,7 +139,7 @@ static void searches_stop_when_they_should(void **state)
 }
 
 /* Nothing is said to be proved when the search was cut short. */
-static void what_was_cut_short_is_not_proved(void **state)
+static void truncated_search_is_not_proved(void **state)
 {
     static const struct cv_trip trips[] = {
         { .send_s = 0.11, .compute_s = 1, .back_s = 0.09, .send_fixed_s = 0.5 },
@@ -163,7 +163,8 @@ static void what_was_cut_short_is_not_proved(void **state)
     cv_arena_done(&arena);
 }
 
-/* Workers of whom some are away for a while: plans of umr-plus, and so of rx, take longest. */
+/* Workers, some of them absent for a while: plans of umr-plus, and so of rx, take
+ * longest. */
 static struct cleave_platform *build_away(void)
 {
     struct cleave_platform *platform = NULL;
@@ -181,7 +182,7 @@ static struct cleave_platform *build_away(void)
     return platform;
 }
 
-/* Steps that a plan takes, counted by a meter without a limit of its own. */
+/* Steps of a plan, counted by a meter without a limit. */
 static double count_steps(struct cleave_job job, double limit, double *out_units)
 {
     struct cv_step_budget budget = { 0, limit };
@@ -230,7 +231,7 @@ static void a_lifespan_has_one_limit(void **state)
     cleave_platform_free(platform);
 }
 
-/* What umr-plus takes where speeds change is counted, and it stops when it should. */
+/* Steps of umr-plus with changing speeds are counted, and it stops at the limit. */
 static void changing_speeds_are_counted(void **state)
 {
     struct cleave_platform *platform = build_away();
@@ -254,7 +255,7 @@ int main(void)
         cmocka_unit_test(a_short_limit_leaves_policies_out),
         cmocka_unit_test(a_limit_holds_with_errors),
         cmocka_unit_test(searches_stop_when_they_should),
-        cmocka_unit_test(what_was_cut_short_is_not_proved),
+        cmocka_unit_test(truncated_search_is_not_proved),
         cmocka_unit_test(a_lifespan_has_one_limit),
         cmocka_unit_test(changing_speeds_are_counted),
     };

@@ -1,8 +1,8 @@
 /* test_literature_platforms.c -- numbers of Y. Yang and H. Casanova, Multi-round algorithms for
  * scheduling divisible loads. SPDX-License-Identifier: MIT
  *
- * Where the figures are curves, the numbers are those the curves show; where a printed
- * formula is wrong the test says which and uses the right one. */
+ * If the figures are curves, the numbers are read from the curves; if a printed formula
+ * is wrong the test names it and uses the right one. */
 #include "plan_check.h"
 
 #include "policy/static/umr.h"
@@ -89,7 +89,8 @@ static void figure_6_compute_latency_only(void **state)
 }
 
 /* Fig. 6, black dashed: with alpha = 0, beta = 5 they grow from 2 to 14. Section 6.2.2
- * says why, chunk_0 must exceed Delta; equation 9 alone would not give this curve. */
+ * gives the reason, chunk_0 must exceed Delta; equation 9 alone would not give this
+ * curve. */
 static void figure_6_link_latency_only(void **state)
 {
     static const uint32_t first[] = { 2, 4, 6, 7, 8 }; /* R = 6 .. 10 */

@@ -1,4 +1,4 @@
-/* test_livelock_check.c -- policies that get nowhere are stopped, and say who they are.
+/* test_livelock_check.c -- policies without progress are stopped, and named.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
@@ -127,8 +127,8 @@ static bool note(struct cv_livelock_check *livelock, enum cleave_event_kind kind
                                   &(struct cleave_event){ .kind = kind, .units = units });
 }
 
-/* Whoever gets on, however slowly, is left alone. */
-static void patience_begins_again(void **state)
+/* A policy with any progress continues. */
+static void count_of_idle_turns_restarts(void **state)
 {
     static const enum cleave_event_kind kinds[] = { CLEAVE_DONE, CLEAVE_LOST,
                                                     CLEAVE_ENDED, CLEAVE_COMBINED,
@@ -149,9 +149,9 @@ static void patience_begins_again(void **state)
     }
 }
 
-/* A plan that sends a million chunks before the first is done gets on, and so does one of
- * which most come to nothing at its end, as records were larger than chunks. */
-static void many_chunks_are_no_fault(void **state)
+/* A plan that sends a million chunks before the first is done makes progress, and so does
+ * one whose chunks are mostly empty at its end, as records were larger than chunks. */
+static void many_chunks_are_legal(void **state)
 {
     struct cv_livelock_check livelock = { .idle = 0 };
 
@@ -176,8 +176,8 @@ static const struct cleave_policy *learn(void)
     return policy;
 }
 
-/* Links slower than the nodes: what was recalled for the idle one was sent to the late one
- * again, for ever. */
+/* Links slower than the nodes: units recalled for the idle worker were sent to the late
+ * one again, for ever. */
 static void narrow_links_come_to_an_end(void **state)
 {
     const struct cleave_worker workers[] = {
@@ -250,8 +250,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idlers_are_stopped),
-        cmocka_unit_test(patience_begins_again),
-        cmocka_unit_test(many_chunks_are_no_fault),
+        cmocka_unit_test(count_of_idle_turns_restarts),
+        cmocka_unit_test(many_chunks_are_legal),
         cmocka_unit_test(narrow_links_come_to_an_end),
         cmocka_unit_test(random_narrow_links),
         cmocka_unit_test(streams_may_have_more_chunks_than_loads),

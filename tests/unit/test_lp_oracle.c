@@ -10,7 +10,7 @@
 #include "policy/static/umr_plus.h"
 #include "policy/static/xmi.h"
 
-/* The very program check-vectors uses; the library does not know CLP. */
+/* The program that check-vectors uses; the library does not know CLP. */
 #include "../../tools/check_vectors/lp_order.c" /* NOLINT(bugprone-suspicious-include) */
 
 static uint32_t equal_platform(struct cv_random *random, struct cleave_worker *workers,
@@ -84,8 +84,8 @@ static void xmi_k_is_the_optimum_of_its_order(void **state)
     cv_arena_done(&arena);
 }
 
-/* Never below the optimum of the order; equal when sizes and multipliers say so. */
-static void a_vertex_is_optimal_when_it_says_so(void **state)
+/* Never below the optimum of the order; equal when sizes and multipliers prove it. */
+static void a_vertex_is_optimal_if_reported(void **state)
 {
     struct cv_arena arena;
     unsigned optimal = 0, other = 0;
@@ -190,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(xmi_is_the_optimum_of_its_order),
         cmocka_unit_test(xmi_k_is_the_optimum_of_its_order),
-        cmocka_unit_test(a_vertex_is_optimal_when_it_says_so),
+        cmocka_unit_test(a_vertex_is_optimal_if_reported),
         cmocka_unit_test(the_program_means_what_plans_mean),
         cmocka_unit_test(umr_plus_against_every_order),
     };

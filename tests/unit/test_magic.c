@@ -118,7 +118,7 @@ static void formats_are_known(void **state)
     }
 }
 
-/* What comes byte by byte is known as soon as it can be, and waited for until then. */
+/* Input byte by byte is recognized as soon as possible, and awaited until then. */
 static void formats_come_byte_by_byte(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void formats_come_byte_by_byte(void **state)
     }
 }
 
-static void text_is_none(void **state)
+static void text_has_no_magic(void **state)
 {
     static const struct {
         size_t length;
@@ -182,7 +182,7 @@ static void text_is_none(void **state)
     }
 }
 
-/* Whatever the bytes: only what begins like a format is waited for, and never for long. */
+/* For any bytes: only a prefix of a format is awaited, and never for long. */
 static void nothing_waits_for_long(void **state)
 {
     struct cv_random random;
@@ -199,7 +199,7 @@ static void nothing_waits_for_long(void **state)
     }
 }
 
-static void tar_is_known_behind_its_name(void **state)
+static void tar_is_recognized_after_its_name(void **state)
 {
     char bytes[CV_MAGIC_LOOK] = "folder/file";
     bool undecided = false;
@@ -246,11 +246,11 @@ static void old_tar_is_known_by_its_sum(void **state)
     bytes[0] = 'S';
     assert_null(cv_magic_find(bytes, sizeof bytes, &undecided));
     assert_false(undecided);
-    memset(bytes, ' ', sizeof bytes); /* a sum that is no number */
+    memset(bytes, ' ', sizeof bytes); /* a checksum that is not a number */
     assert_null(cv_magic_find(bytes, sizeof bytes, &undecided));
 }
 
-static void what_is_inside_is_refused_with_both(void **state)
+static void nested_formats_are_refused_with_both_names(void **state)
 {
     static const struct {
         size_t length;
@@ -265,11 +265,11 @@ static void what_is_inside_is_refused_with_both(void **state)
           "run ...', or say input.split bam to share out its records" },
         { BYTES("PK\x03\x04"), "x.gz",
           "expected text records inside gzip, got zip: type 'zcat x.gz | funzip | cleave "
-          "run ...', or say input.decode none to cut the bytes as they are" },
+          "run ...', or say input.decode none to cut the bytes without decoding" },
         { BYTES("PAR1\x15"), "x.gz",
           "expected text records inside gzip, got Parquet: make CSV or lines of it "
           "first, "
-          "or say input.decode none to cut the bytes as they are" },
+          "or say input.decode none to cut the bytes without decoding" },
     };
     bool undecided;
     const struct cv_magic *gzip = cv_magic_find("\x1f\x8b\x08", 3, &undecided);
@@ -286,7 +286,7 @@ static void what_is_inside_is_refused_with_both(void **state)
     }
 }
 
-static void what_to_type_is_said(void **state)
+static void messages_name_the_command(void **state)
 {
     static const struct {
         size_t length;
@@ -294,33 +294,33 @@ static void what_to_type_is_said(void **state)
     } cases[] = {
         { BYTES("\x1f\x8b\x08"), "a/x.gz",
           "expected text records, got gzip: type 'zcat a/x.gz | cleave run ...', or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("\x1f\x8b\x08"), "a file; rm x",
           "expected text records, got gzip: type 'zcat FILE | cleave run ...', or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("\x1f\x8b\x08"), NULL,
           "expected text records, got gzip: put 'zcat |' before cleave run, or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("PK\x03\x04"), NULL,
           "expected text records, got zip: put 'funzip |' before cleave run, or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
         { BYTES("\xa1\xb2\x3c\x4d"), "x.pcap",
           "expected text records, got pcap: type 'tcpdump -nr x.pcap | cleave run ...', "
           "or say input.split pcap to share out its packets" },
         { BYTES("\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a"), NULL,
           "expected text records, got pcapng: put 'tcpdump -nr - |' before cleave run, "
           "or "
-          "say input.split pcap behind 'editcap -F pcap' to share out its packets" },
+          "say input.split pcap after 'editcap -F pcap' to share out its packets" },
         { BYTES("7z\xbc\xaf\x27\x1c"), NULL,
           "expected text records, got 7-Zip: keep it as a file and type '7z x -so FILE | "
-          "cleave run ...', or say input.decode none to cut the bytes as they are" },
+          "cleave run ...', or say input.decode none to cut the bytes without decoding" },
         { BYTES("snoop\0\0\0"), "x.snoop",
           "expected text records, got snoop: type 'tshark -r x.snoop | cleave run ...', "
           "or "
-          "say input.split pcap behind 'editcap -F pcap' to share out its packets" },
+          "say input.split pcap after 'editcap -F pcap' to share out its packets" },
         { BYTES("PAR1\x15"), "x.parquet",
           "expected text records, got Parquet: make CSV or lines of it first, or say "
-          "input.decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes without decoding" },
     };
 
     (void)state;
@@ -342,12 +342,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_known),
         cmocka_unit_test(formats_come_byte_by_byte),
-        cmocka_unit_test(text_is_none),
+        cmocka_unit_test(text_has_no_magic),
         cmocka_unit_test(nothing_waits_for_long),
-        cmocka_unit_test(tar_is_known_behind_its_name),
+        cmocka_unit_test(tar_is_recognized_after_its_name),
         cmocka_unit_test(old_tar_is_known_by_its_sum),
-        cmocka_unit_test(what_is_inside_is_refused_with_both),
-        cmocka_unit_test(what_to_type_is_said),
+        cmocka_unit_test(nested_formats_are_refused_with_both_names),
+        cmocka_unit_test(messages_name_the_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "run/common/time_fit.h"
 
 /* Against sorting, with values that come twice, until the first ones are forgotten. */
-static void it_is_that_of_the_last(void **state)
+static void median_is_over_the_last_values(void **state)
 {
     static struct cv_median median;
     static double all[3 * CV_MEDIAN_LAST], some[CV_MEDIAN_LAST];
@@ -35,7 +35,8 @@ static void it_is_that_of_the_last(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(it_is_that_of_the_last) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(
+        median_is_over_the_last_values) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

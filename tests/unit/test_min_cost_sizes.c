@@ -1,4 +1,4 @@
-/* test_min_cost_sizes.c -- what plans cost: the cheapest sizes, the bound, who is paid for.
+/* test_min_cost_sizes.c -- prices of plans: the cheapest sizes, the bound, paid workers.
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
@@ -138,7 +138,7 @@ static void no_small_change_is_cheaper(void **state)
     cv_arena_done(&arena);
 }
 
-static void too_early_is_told(void **state)
+static void an_early_end_is_reported(void **state)
 {
     struct cv_arena arena;
     struct cv_plan sized;
@@ -235,7 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_sizes_are_cheaper),
         cmocka_unit_test(no_small_change_is_cheaper),
-        cmocka_unit_test(too_early_is_told),
+        cmocka_unit_test(an_early_end_is_reported),
         cmocka_unit_test(bounds_of_one_worker),
         cmocka_unit_test(rentals_keep_to_their_terms),
     };

@@ -1,4 +1,4 @@
-/* test_new_file.c -- files that get their name when they are whole.
+/* test_new_file.c -- files that get their name when they are complete.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static void refused(const char *path, unsigned how, enum cleave_status status,
     assert_null(file.beside);
 }
 
-static void has_its_name_when_it_is_whole(void **state)
+static void file_gets_its_name_when_complete(void **state)
 {
     struct cv_new_file file;
 
@@ -145,7 +145,7 @@ static void dropped_leaves_nothing(void **state)
     holds("old", "old");
 }
 
-static void closed_without_a_name_stays_beside(void **state)
+static void closed_without_a_name_keeps_the_temporary_file(void **state)
 {
     struct cv_new_file file;
     char *beside;
@@ -160,7 +160,7 @@ static void closed_without_a_name_stays_beside(void **state)
     free(beside);
 }
 
-static void secret_whatever_was_there(void **state)
+static void secret_whatever_existed(void **state)
 {
     struct cv_new_file file;
 
@@ -209,7 +209,7 @@ static void links_stay(void **state)
     place_and_close(&file);
     holds("far/old", "new");
     assert_int_equal(readlink("link", target, sizeof target), 7);
-    /* One that leads to nothing yet. */
+    /* A link without a target. */
     assert_int_equal(symlink("far/none", "early"), 0);
     open_ok("early", 0, &file);
     write_text(&file, "made");
@@ -219,7 +219,7 @@ static void links_stay(void **state)
     refused("round", 0, CLEAVE_EINPUT, strerror(ELOOP));
 }
 
-static void other_hard_links_keep_what_they_had(void **state)
+static void other_hard_links_keep_their_content(void **state)
 {
     struct cv_new_file file;
 
@@ -295,7 +295,7 @@ static void files_of_killed_processes_are_removed(void **state)
     assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
     assert_int_equal(nremoved, 1);
     assert_false(busy);
-    /* Another process that writes such a file; later, it has placed it and goes on. */
+    /* Another process that writes such a file; later, it has placed it and continues. */
     open_ok("file", 0, &other);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
@@ -306,7 +306,7 @@ static void files_of_killed_processes_are_removed(void **state)
     assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
     assert_false(busy);
     assert_int_equal(nremoved, 1);
-    /* What is kept on purpose is not removed later. */
+    /* Files kept on purpose are not removed later. */
     assert_int_equal(cv_new_file_close(&file, NULL), CLEAVE_OK);
     open_ok("file", 0, &file);
     assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
@@ -332,7 +332,7 @@ static void pipes_are_written_in_place(void **state)
     close(fd);
 }
 
-static void what_cannot_be_a_file_is_said(void **state)
+static void impossible_names_are_reported(void **state)
 {
     char name[300];
 
@@ -346,7 +346,7 @@ static void what_cannot_be_a_file_is_said(void **state)
     refused(name, 0, CLEAVE_EINPUT, strerror(ENAMETOOLONG));
 }
 
-static void long_names_are_cut_beside(void **state)
+static void long_names_are_cut_for_the_temporary_file(void **state)
 {
     struct cv_new_file file;
     char name[256];
@@ -381,7 +381,7 @@ static void files_of_others_in_a_shared_folder_stay(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* cannot make a file of somebody else's */
+        skip(); /* cannot make another user's file */
     put("theirs", "theirs", 0666);
     assert_int_equal(chmod(".", 01777), 0);
     assert_int_equal(seteuid(65534), 0);
@@ -437,20 +437,20 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, enter, leave)
     const struct CMUnitTest tests[] = {
-        T(has_its_name_when_it_is_whole),
+        T(file_gets_its_name_when_complete),
         T(replaces_an_older_one_at_the_end),
         T(dropped_leaves_nothing),
-        T(closed_without_a_name_stays_beside),
-        T(secret_whatever_was_there),
+        T(closed_without_a_name_keeps_the_temporary_file),
+        T(secret_whatever_existed),
         T(only_where_there_is_none),
         T(links_stay),
-        T(other_hard_links_keep_what_they_had),
+        T(other_hard_links_keep_their_content),
         T(a_name_in_the_way_is_not_touched),
         T(descriptors_are_themselves),
         T(files_of_killed_processes_are_removed),
         T(pipes_are_written_in_place),
-        T(what_cannot_be_a_file_is_said),
-        T(long_names_are_cut_beside),
+        T(impossible_names_are_reported),
+        T(long_names_are_cut_for_the_temporary_file),
         T(protected_files_stay),
         T(files_of_others_in_a_shared_folder_stay),
         T(the_same_by_any_name),

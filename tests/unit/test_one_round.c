@@ -39,7 +39,7 @@ static void all_end_together_fastest_link_first(void **state)
 }
 
 /* A worker that was left out could not even have started and ended in time. */
-static void who_leaves_could_not_help(void **state)
+static void excluded_workers_could_not_help(void **state)
 {
     struct cleave_worker workers[] = { worker_of(1.1632, 0.2145, 17.7729, 0.0987),
                                        worker_of(1.215, 0.6028, 14.4527, 0.5167),
@@ -105,7 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_end_together_fastest_link_first),
-        cmocka_unit_test(who_leaves_could_not_help),
+        cmocka_unit_test(excluded_workers_could_not_help),
         cmocka_unit_test(large_platforms_lose_many_at_a_time),
         cmocka_unit_test(extremes_are_planned),
     };

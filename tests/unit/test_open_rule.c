@@ -22,7 +22,7 @@ static bool opens(const struct cleave_execution *request)
     return cv_request_may_open(request, 3, false);
 }
 
-static void commands_of_their_own_may_go_on(void **state)
+static void separate_commands_may_continue(void **state)
 {
     struct cleave_host hosts[2] = { { .name = "a" }, { .name = "b" } };
     struct cleave_execution request = { .workers = { .prefixes = plain } };
@@ -56,7 +56,7 @@ static enum cleave_status no_words(void *context, uint64_t item, uint32_t slot,
     return CLEAVE_OK;
 }
 
-static void what_has_an_end_from_the_start_is_not_open(void **state)
+static void a_chunk_with_a_fixed_end_is_not_open(void **state)
 {
     static const struct cleave_policy own = { .name = "own" };
     struct cleave_host host = { .name = "a" };
@@ -81,9 +81,9 @@ static void what_has_an_end_from_the_start_is_not_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_of_their_own_may_go_on),
+        cmocka_unit_test(separate_commands_may_continue),
         cmocka_unit_test(gpus_and_cores_differ_too_much),
-        cmocka_unit_test(what_has_an_end_from_the_start_is_not_open),
+        cmocka_unit_test(a_chunk_with_a_fixed_end_is_not_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

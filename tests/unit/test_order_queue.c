@@ -1,4 +1,4 @@
-/* test_order_queue.c -- what is owed: every byte is left, wanted, under way or done.
+/* test_order_queue.c -- orders: every byte is left, wanted, in flight or done.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static struct cv_piece begin(struct cv_order_queue *queue, uint32_t worker)
 
 /* --- one by one --------------------------------------------------------------------------- */
 
-static void what_is_ordered_is_not_left(void **state)
+static void ordered_units_are_not_left(void **state)
 {
     struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
@@ -108,7 +108,7 @@ static void what_is_ordered_is_not_left(void **state)
     assert_int_equal(cv_order_queue_take(queue, 1).chunk, 2);
     assert_int_equal(queue->pending, 0);
     assert_true(queue->wanted == 0);
-    /* A wish without end leaves nothing, and is no number that sums lose bytes to. */
+    /* An order without end leaves nothing, and does not lose bytes in sums. */
     assert_ok(cv_order_queue_order(queue, 0, CV_ORDER_SEND, 1e300, 0, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == 0);
     cv_order_queue_take(queue, 0);
@@ -133,7 +133,7 @@ static void orders_of_a_lost_worker_are_left_again(void **state)
     assert_no_event(&world->events);
 }
 
-static void what_was_too_large_is_not_made_again(void **state)
+static void a_too_large_order_is_not_repeated(void **state)
 {
     const struct cv_pending_order pending = { .units = 900 };
     struct cv_order_queue queue = { .largest = 0 };
@@ -142,7 +142,7 @@ static void what_was_too_large_is_not_made_again(void **state)
     assert_true(cv_order_queue_size(&queue, &pending) == 900);
     cv_order_queue_lower_size_limit(&queue, 1001);
     assert_true(cv_order_queue_size(&queue, &pending) == 500);
-    /* Of several, the smallest; but no less than was done before. */
+    /* The smallest of several; but no less than a finished size. */
     cv_order_queue_lower_size_limit(&queue, 4000);
     assert_true(cv_order_queue_size(&queue, &pending) == 500);
     queue.largest = 400;
@@ -153,7 +153,7 @@ static void what_was_too_large_is_not_made_again(void **state)
     assert_true(cv_order_queue_size(&queue, &pending) == 400);
     assert_true(cv_order_queue_size(&queue, &(struct cv_pending_order){ .units = 7 }) ==
                 7);
-    /* Nor does it become so by and by. */
+    /* Nor does it become so gradually. */
     assert_true(cv_order_queue_fit_size(&queue, 0, 900) == 400);
     assert_true(cv_order_queue_fit_size(&queue, 390, 900) == 10);
     assert_true(cv_order_queue_fit_size(&queue, 390, 7) == 7);
@@ -183,7 +183,7 @@ static void a_lost_chunk_is_left_again(void **state)
     assert_no_event(&world->events);
 }
 
-/* A policy that does not hear of it must not be asked to hand it out again, either. */
+/* A policy without loss events must not be asked to hand it out again, either. */
 static void or_is_ordered_again_before_all_others(void **state)
 {
     struct world *world = *state;
@@ -236,7 +236,7 @@ static void closed_books_have_no_orders(void **state)
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-/* A chunk under way in the run below. */
+/* A chunk in flight in the run below. */
 struct hand {
     uint32_t worker;
     struct cv_pending_order pending;
@@ -265,7 +265,7 @@ static void begin_one(struct cv_order_queue *queue, uint32_t worker, struct hand
     ++*nhands;
 }
 
-/* Who has orders is known without asking all: as one would find out by asking. */
+/* Workers with orders are known without a scan: compare with a scan. */
 static void assert_wanting(const struct cv_order_queue *queue)
 {
     uint32_t found = cv_order_queue_next_worker(queue, 0);
@@ -318,7 +318,7 @@ static void end_one(struct cv_order_queue *queue, struct hand *hand, bool lost)
     }
 }
 
-/* Hand out all that is left to workers who come and go: in the end, each byte was done
+/* Hand out all units left to workers that come and go: in the end, each byte was done
  * once. */
 static void nothing_is_lost_by_losses(void **state)
 {
@@ -359,7 +359,7 @@ static void nothing_is_lost_by_losses(void **state)
     assert_true(queue->lost > 10);
 }
 
-/* One that was killed for another reason does not make all others small for ever. */
+/* A kill for another reason does not make all chunks small for ever. */
 static void larger_ones_are_tried_again(void **state)
 {
     struct cv_order_queue queue = { .max = 0 };
@@ -369,8 +369,7 @@ static void larger_ones_are_tried_again(void **state)
     cv_order_queue_lower_size_limit(&queue, 100);
     assert_true(queue.max == 50);
     for (int i = 0; i < 1000; i++)
-        cv_order_queue_raise_size_limit(&queue, 50,
-                                        false); /* what fails is not tried again */
+        cv_order_queue_raise_size_limit(&queue, 50, false); /* failures are not retried */
     for (int i = 0; i < 1000; i++)
         cv_order_queue_raise_size_limit(&queue, 20, true); /* and this says nothing */
     assert_true(queue.max == 50);
@@ -394,7 +393,7 @@ static void larger_ones_are_tried_again(void **state)
     for (int i = 0; i < 64 * 200; i++)
         cv_order_queue_raise_size_limit(&queue, queue.max, true);
     assert_true(queue.max >= 100);
-    /* What was done once is not too large. */
+    /* A finished size is not too large. */
     queue = (struct cv_order_queue){ .max = 0 };
     cv_order_queue_raise_size_limit(&queue, 100, true);
     cv_order_queue_raise_size_limit(&queue, 10, true);
@@ -407,10 +406,10 @@ static void larger_ones_are_tried_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_ordered_is_not_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ordered_units_are_not_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(orders_of_a_lost_worker_are_left_again, set_up,
                                         tear_down),
-        cmocka_unit_test(what_was_too_large_is_not_made_again),
+        cmocka_unit_test(a_too_large_order_is_not_repeated),
         cmocka_unit_test(larger_ones_are_tried_again),
         cmocka_unit_test_setup_teardown(a_lost_chunk_is_left_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(or_is_ordered_again_before_all_others, set_up,

@@ -18,7 +18,7 @@ struct job {
     unsigned number, result, rounds;
 };
 
-/* The number of rounds of a job; and what was seen. */
+/* The number of rounds of a job; and the observations. */
 struct setting {
     unsigned rounds;
     atomic_uint begun, latest;
@@ -122,7 +122,7 @@ static void in_order(unsigned rounds)
         assert_int_equal(job->number, i);
         assert_int_equal(job->result, toil(i));
         drop(job);
-        /* Those in flight, and those that may have been given since. */
+        /* Jobs in flight, and jobs that may have been given since. */
         assert_true(atomic_load(&setting.latest) <= i + 2 * MOST);
     }
     assert_null(take(giver.pool, 1));

@@ -147,7 +147,7 @@ static const struct {
       "I would rather not" },
 };
 
-static void names_what_is_wrong(void **state)
+static void bad_fields_are_named(void **state)
 {
     struct cleave_platform *platform = three_workers();
 
@@ -181,7 +181,7 @@ static void takes_a_name_or_a_policy(void **state)
     assert_int_equal(cleave_plan_load(&job, &schedule, &err), CLEAVE_EINPUT);
     assert_string_equal(err.text,
                         "expected the name of a policy or a policy, got 'umr' and one");
-    /* What the library knows of its own policies does not hold for a changed copy. */
+    /* Facts about the library's own policies do not hold for a changed copy. */
     for (size_t i = 0; i < cleave_policy_count(); i++)
         if (cleave_policy_at(i)->inner != NULL)
             copy = *cleave_policy_at(i);
@@ -412,7 +412,7 @@ static void reduces(void **state)
 
 /* --- a real run -------------------------------------------------------------------------- */
 
-/* A third of what is left to whoever is free. */
+/* A third of the rest to each free worker. */
 static void thirds_decide(void *state, const struct cleave_view *view,
                           const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -479,7 +479,7 @@ static void shares_out_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_what_is_wrong),
+        cmocka_unit_test(bad_fields_are_named),
         cmocka_unit_test(takes_a_name_or_a_policy),
         cmocka_unit_test(hands_over),
         cmocka_unit_test(is_replayed),

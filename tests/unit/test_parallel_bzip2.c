@@ -18,7 +18,7 @@ static void strip(struct cleave_error *err)
         *end = '\0';
 }
 
-/* Both ways. Of what fails, no byte of a block that is damaged is given. */
+/* Both ways. A failed stream gives no byte of a damaged block. */
 static size_t compare(const struct tape *tape, bool whole)
 {
     const struct cv_codec *codec = &cv_codec_bzip2;
@@ -109,7 +109,7 @@ static void files_that_are_cut_short_or_changed(void **state)
     free(tape.bytes);
 }
 
-/* The end of a stream: its mark, the check over all blocks, and the bits behind. */
+/* The end of a stream: its mark, the check over all blocks, and the bits after it. */
 static void every_bit_of_an_end(void **state)
 {
     struct tape tape = { .bytes = malloc(ROOM), .fails_at = ROOM, .step = ROOM };
@@ -132,7 +132,7 @@ static void every_bit_of_an_end(void **state)
     free(tape.bytes);
 }
 
-static void something_behind(void **state)
+static void trailing_bytes(void **state)
 {
     static const char *const behind[] = { "x",          "BZ",
                                           "BZh",        "BZh9",
@@ -246,7 +246,7 @@ static uint32_t find_check(const uint8_t *data, size_t length)
     return check;
 }
 
-/* Blocks with marks in the midst of them; `damage`: a bit behind the first one is not as it was. */
+/* Blocks with marks inside them; `damage`: a bit after the first one is changed. */
 static void make_false(struct tape *tape, struct cv_random *rng, unsigned blocks,
                        bool damage)
 {
@@ -291,7 +291,7 @@ static void marks_inside_blocks(void **state)
         assert_true(compare(&tape, true) >= (size_t)900 * i);
         make_false(&tape, &rng, i, true);
         assert_true(compare(&tape, false) >= (size_t)900 * (i - 1));
-        tape.length -= 300; /* the end of the last block is not there */
+        tape.length -= 300; /* the end of the last block is missing */
         compare(&tape, false);
     }
     free(tape.bytes);
@@ -303,7 +303,7 @@ int main(void)
         cmocka_unit_test(whole_files),
         cmocka_unit_test(files_that_are_cut_short_or_changed),
         cmocka_unit_test(every_bit_of_an_end),
-        cmocka_unit_test(something_behind),
+        cmocka_unit_test(trailing_bytes),
         cmocka_unit_test(marks_inside_blocks),
     };
 

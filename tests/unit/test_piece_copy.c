@@ -17,7 +17,7 @@
 /* More than two windows, and no page ends with it. */
 enum { BYTES = (20 << 20) + 12345 };
 
-static char bytes[BYTES]; /* of the file `from` */
+static char bytes[BYTES]; /* bytes of the file `from` */
 static char found[BYTES + 1];
 static int from;
 static char folder[] = "/tmp/cleave-copy-XXXXXX";
@@ -30,7 +30,7 @@ static int new_file(const char *name)
     return fd;
 }
 
-/* The bytes [begin, end) are at `skip` of the file, and nothing behind them. */
+/* The bytes [begin, end) are at `skip` of the file, and nothing follows. */
 static void check_file(int fd, size_t begin, size_t end, off_t skip)
 {
     struct stat info;
@@ -63,7 +63,7 @@ static void test_ranges(void **state)
     }
 }
 
-/* What was there when it was cut is no longer there. */
+/* Bytes that existed at the cut no longer exist. */
 static void test_shorter(void **state)
 {
     static const uint64_t begins[] = { 0, 4097, (16 << 20) + 1, BYTES + 10 };
@@ -82,7 +82,7 @@ static void test_shorter(void **state)
     }
 }
 
-/* One that may not be mapped is copied in another way. */
+/* A file that may not be mapped is copied in another way. */
 static void test_not_mapped(void **state)
 {
     struct cv_copying copying = { .from = from, .to = new_file("to"), .end = BYTES };

@@ -52,7 +52,7 @@ static void array_is_copied(void **state)
     cleave_platform_free(NULL);
 }
 
-/* Rows name different members, what they are like is there, and lists have no gaps. */
+/* Rows name different members, their properties are set, and lists have no gaps. */
 static void the_table_of_costs_is_sound(void **state)
 {
     unsigned listed = 0;
@@ -94,7 +94,7 @@ static void every_cost_makes_workers_unequal(void **state)
         assert_false(cv_workers_equal(pair, 3, true, &other, &what));
         assert_int_equal(other, 2);
         assert_string_equal(what, field->name);
-        /* Where nothing comes back, the way back makes no difference. */
+        /* If nothing comes back, the way back makes no difference. */
         assert_true(cv_workers_equal(pair, 3, false, NULL, NULL) ==
                     (field->like != NULL));
         pair[2] = good;
@@ -156,7 +156,7 @@ static void bad_numbers_are_named(void **state)
         assert_null(platform);
         assert_string_equal(err.field, cases[i].field);
         assert_string_equal(err.text, cases[i].text);
-        /* Nobody need listen. */
+        /* Listeners are optional. */
         assert_int_equal(cleave_platform_new(CLEAVE_PORT_ONE, workers, 2, &platform,
                                              NULL),
                          CLEAVE_EINPUT);

@@ -1,5 +1,5 @@
-/* test_platform_file.c -- platform files: what is read, what is refused and how, and that
- * writing and reading give the same platform. SPDX-License-Identifier: MIT */
+/* test_platform_file.c -- platform files: accepted and refused texts, and that writing
+ * and reading give the same platform. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -261,7 +261,7 @@ static void files_that_cannot_be_read(void **state)
 
 /* --- Damaged files ------------------------------------------------------------------ */
 
-/* Whatever the text: a platform, or an error that says where and what. */
+/* For any text: a platform, or an error with its place. */
 static bool survives(const char *text, size_t length)
 {
     struct cleave_platform *platform = NULL;
@@ -434,7 +434,7 @@ static void written_text_is_as_expected(void **state)
     cleave_platform_free(parsed.platform);
 }
 
-static void failed_write_is_told(void **state)
+static void failed_write_is_reported(void **state)
 {
     struct cleave_platform *platform = parse(sample, sizeof sample - 1).platform;
     struct cleave_error err;
@@ -567,7 +567,7 @@ int main(void)
         cmocka_unit_test(files_with_random_damage),
         cmocka_unit_test(sample_is_written),
         cmocka_unit_test(written_text_is_as_expected),
-        cmocka_unit_test(failed_write_is_told),
+        cmocka_unit_test(failed_write_is_reported),
         cmocka_unit_test(random_platforms_round_trip),
         cmocka_unit_test(array_round_trips),
     };

@@ -10,7 +10,7 @@
 
 static const char hosts[8] = { 0 }; /* their addresses are their names */
 
-/* With how many hosts it was lost, if it is guilty now. */
+/* Number of hosts lost with it, if it is now a poison chunk. */
 static uint32_t lose(struct cv_poison_tracker *tracker, uint64_t begin, uint64_t end,
                      int host, uint32_t machines)
 {
@@ -27,7 +27,7 @@ static void clear(struct cv_poison_tracker *tracker, uint64_t begin, uint64_t en
     assert_int_equal(cv_poison_tracker_clear(tracker, begin, end, NULL), CLEAVE_OK);
 }
 
-static void three_hosts_make_it_guilty(void **state)
+static void three_lost_hosts_make_a_poison_chunk(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
 
@@ -39,7 +39,7 @@ static void three_hosts_make_it_guilty(void **state)
 }
 
 /* However often it is lost with that one. */
-static void a_bad_host_makes_nothing_guilty(void **state)
+static void a_bad_host_makes_no_poison_chunk(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
 
@@ -51,7 +51,7 @@ static void a_bad_host_makes_nothing_guilty(void **state)
     cv_poison_tracker_done(&tracker);
 }
 
-/* There is nobody else that it could be done by. */
+/* No other host could do it. */
 static void fewer_hosts_are_enough(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
@@ -74,13 +74,13 @@ static void only_what_was_there_each_time(void **state)
     (void)state;
     assert_int_equal(lose(&tracker, 0, 100, 0, 3), 0);
     assert_int_equal(lose(&tracker, 50, 150, 1, 3), 0);
-    /* What was in the first one alone is not lost for the third time here. */
+    /* A range of the first chunk alone is not lost for the third time here. */
     assert_int_equal(lose(&tracker, 0, 50, 2, 3), 0);
     assert_int_equal(lose(&tracker, 90, 95, 2, 3), 3);
     cv_poison_tracker_done(&tracker);
 }
 
-static void what_is_done_is_innocent(void **state)
+static void a_done_chunk_is_cleared(void **state)
 {
     struct cv_poison_tracker tracker = { .count = 0 };
 
@@ -143,11 +143,11 @@ static void the_poison_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_hosts_make_it_guilty),
-        cmocka_unit_test(a_bad_host_makes_nothing_guilty),
+        cmocka_unit_test(three_lost_hosts_make_a_poison_chunk),
+        cmocka_unit_test(a_bad_host_makes_no_poison_chunk),
         cmocka_unit_test(fewer_hosts_are_enough),
         cmocka_unit_test(only_what_was_there_each_time),
-        cmocka_unit_test(what_is_done_is_innocent),
+        cmocka_unit_test(a_done_chunk_is_cleared),
         cmocka_unit_test(the_poison_is_found),
     };
 

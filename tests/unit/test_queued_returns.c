@@ -30,7 +30,7 @@ static void wait_for_sends(void **state)
     assert_true(cv_queued_returns_next(&held, false, &order));
     assert_int_equal(order.chunk, 7);
     assert_false(cv_queued_returns_next(&held, false, &order));
-    held.sends = 1; /* asked for while the return is under way: it goes next */
+    held.sends = 1; /* requested while the return is in flight: it goes next */
     cv_queued_returns_note(&held, &returned);
     assert_false(cv_queued_returns_next(&held, false, &order));
     cv_queued_returns_note(&held, &sent);
@@ -41,7 +41,7 @@ static void wait_for_sends(void **state)
     cv_queued_returns_done(&held);
 }
 
-/* Those of a worker go when it is sent something, those of all when no more is sent. */
+/* Results of a worker go when it is sent something, all results when no more is sent. */
 static void wait_for_the_next_chunk(void **state)
 {
     static const uint32_t workers[] = { 0, 1, 0, 2 };
@@ -101,8 +101,8 @@ static bool is_mixed(const struct cleave_schedule *schedule)
     return returns_s < sent_s;
 }
 
-/* umr-plus always has a chunk to send: its results come after them all. In turn it is as it
- * was, and longer. On a duplex port nothing changes. */
+/* umr-plus always has a chunk to send: its results come after them all. With messages in
+ * turn it is unchanged, and longer. On a duplex port nothing changes. */
 static void plans_send_first(void **state)
 {
     const struct cleave_worker workers[3] = { { 3, 0.1, 20, 0.1, 20, 0.1 },

@@ -1,4 +1,4 @@
-/* test_random.c -- random streams: repeatable, independent, of the right law.
+/* test_random.c -- random streams: repeatable, independent, with the right law.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>

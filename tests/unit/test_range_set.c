@@ -73,7 +73,7 @@ static void an_input_is_taken_from_its_front(void **state)
     assert_int_equal(set.total, 400);
     assert_false(take(&set, 0, &range));
 
-    /* A chunk failed: its bytes come first, and are not joined with what is far. */
+    /* A chunk failed: its bytes come first, and are not joined with distant ones. */
     must_put(&set, 0, 300);
     assert_int_equal(count_of(&set), 2);
     assert_true(take(&set, UINT64_MAX, &range));
@@ -206,8 +206,9 @@ static void random_steps_agree_with_a_list_of_bytes(void **state)
     cv_range_set_done(&set);
 }
 
-/* Items that end in any order: most of them touch nothing that has ended, or two that have. The
- * steps are those of a tree, not of a list: 46 on average, where a way down is 2 ln n. */
+/* Items that end in any order: most of them touch nothing that has ended, or two that
+ * have. The steps are those for a tree, not for a list: 46 on average, where a way down
+ * is 2 ln n. */
 static void any_order_costs_a_tree(void **state)
 {
     enum { MANY = 1 << 17 };

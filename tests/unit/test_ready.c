@@ -117,7 +117,7 @@ static void shortest_of_all_trees(void **state)
 
         draw_job(&random, 5, ready_s, &job);
         root = random_below(&random, job.n);
-        /* Where it is not proved, it is so in these cases all the same. */
+        /* In these cases it holds without a proof. */
         assert_equal(shortest(&job, CV_NO_NODE, &arena),
                      best_of_all(&job, CV_NO_NODE, false));
         assert_equal(shortest(&job, root, &arena), best_of_all(&job, root, false));
@@ -126,7 +126,7 @@ static void shortest_of_all_trees(void **state)
     cv_arena_done(&arena);
 }
 
-/* A length that will do, and none below the next one that is named. */
+/* A possible length, and an impossible one just below it. */
 static void decisions_agree_with_the_optimum(void **state)
 {
     struct cv_random random;
@@ -277,8 +277,8 @@ static void no_policy_is_shorter(void **state)
     }
 }
 
-/* Without overlap whoever knows nothing does as well: the two that are there first are
- * combined, always. */
+/* Without overlap no knowledge is needed: the first two available are combined,
+ * always. */
 static void tree_dyn_is_optimal_without_overlap(void **state)
 {
     struct cv_random random;
@@ -320,9 +320,9 @@ static double mean_of(const char *policy, bool ordered, double c, double spread)
     return stats.mean_s;
 }
 
-/* Who sends to a node that combines only when it has at most a transfer to go is close to
- * those who know everything, where overlap is worth little; and plans made anew on every
- * arrival are where it is worth much. */
+/* Sending to a node that combines only when it has at most a transfer to go is close to
+ * full knowledge, if overlap is worth little; and new plans on every arrival are close if
+ * it is worth much. */
 static void overlap_comes_close(void **state)
 {
     static const double spreads[] = { 1, 2, 4, 8 };

@@ -4,7 +4,7 @@
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_tree.h"
 
-static void logarithms_are_whole(void **state)
+static void logarithms_are_integers(void **state)
 {
     (void)state;
     assert_int_equal(cv_ceil_log2(1), 0);
@@ -132,7 +132,7 @@ static void lengths_lie_between_the_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logarithms_are_whole),
+        cmocka_unit_test(logarithms_are_integers),
         cmocka_unit_test(counts_agree_with_the_tree),
         cmocka_unit_test(counts_agree_when_sums_are_rounded),
         cmocka_unit_test(known_lengths_of_large_numbers),

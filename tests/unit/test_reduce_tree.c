@@ -121,7 +121,8 @@ static void own_compute_costs_are_used(void **state)
 /* Fold intervals along a tree as it runs: each step must append the one next to it. */
 static void assert_folds_in_order(const struct cv_tree_run *run, const uint32_t *position)
 {
-    uint32_t *end = malloc(run->n * sizeof *end); /* of the interval that a node holds */
+    uint32_t *end = malloc(run->n * sizeof *end); /* end of the interval that a node
+                                                   * holds */
 
     assert_non_null(end);
     for (uint32_t i = run->n; i-- > 0;) {
@@ -176,7 +177,7 @@ static void layout_keeps_the_order(void **state)
     cv_arena_done(&arena);
 }
 
-/* The same with text: the operation does not commute, and the result is in order. */
+/* With text: the operation does not commute, and the result is in order. */
 static void texts_are_joined_in_order(void **state)
 {
     const char letters[] = "abcdefghijklmnopqrstuvwxyz";

@@ -286,7 +286,7 @@ static void drawing_is_to_scale(void **state)
                      CLEAVE_OK);
     assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     text = write_page(&(struct cv_report){ .measured = &data, .measured_name = "x" });
-    /* 884 pixels for 100 s, from 104 on. */
+    /* 884 pixels for 100 s, starting at 104. */
     assert_non_null(strstr(text, "m104.00 0h221.00\"/>"));
     assert_non_null(strstr(text, "m325.00 0h663.00\"/>"));
     assert_non_null(strstr(text, "<path class=\"edge\" d=\"M546.0 18V"));

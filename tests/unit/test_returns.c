@@ -139,7 +139,7 @@ static void nothing_can_be_done(void **state)
 }
 
 /* A worker whose fixed costs are more than the lifespan must not pay them. */
-static void who_cannot_pay_stays_out(void **state)
+static void worker_without_profit_stays_out(void **state)
 {
     const uint32_t send[] = { 0, 1, 2 }, back[] = { 1, 0, 2 };
     const double tau[] = { 0.1, 0.2, 0.3 }, nodes[] = { 3, 2, 1 };
@@ -330,7 +330,7 @@ static void many_workers_on_a_single_port(void **state)
     cv_arena_done(&arena);
 }
 
-/* What is done for more than 16 workers, where all sets can still be tried. */
+/* Method for more than 16 workers, where all sets can still be tried. */
 static void sets_by_single_changes_are_near_the_best(void **state)
 {
     double gap = 0, worst = 0;
@@ -409,7 +409,7 @@ static void show(const char *what, const struct score *score)
                   score->cases, score->claimed, score->worst);
 }
 
-/* Unequal ratios, without fixed costs: what is claimed to be best is. */
+/* Unequal ratios, without fixed costs: the claimed best is the best. */
 static void unequal_ratios(void **state)
 {
     struct score fifo = { 0 }, lifo = { 0 }, port = { 0 };
@@ -545,7 +545,7 @@ static void fifo_with_everyone(void **state)
 
 /* --- small results, least time ------------------------------------------------------ */
 
-/* Links 1, 2, 3 and equal nodes: y and u can be had by hand. */
+/* Links 1, 2, 3 and equal nodes: y and u by hand. */
 static void keys_of_small_results(void **state)
 {
     const double tau[] = { 3, 1, 2 }, nodes[] = { 2, 2, 2 };
@@ -661,7 +661,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(one_worker_has_it_all),
         cmocka_unit_test(nothing_can_be_done),
-        cmocka_unit_test(who_cannot_pay_stays_out),
+        cmocka_unit_test(worker_without_profit_stays_out),
         cmocka_unit_test(tight_solves_the_rows),
         cmocka_unit_test(shares_can_be_negative),
         cmocka_unit_test(given_is_the_best_of_all_sets),

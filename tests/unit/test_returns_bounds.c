@@ -243,7 +243,7 @@ static void lifo_proved_is_true(void **state)
     cv_arena_done(&arena);
 }
 
-/* Two workers: link 2 must be so much slower than link 1. */
+/* Two workers: link 2 must be slower than link 1 by this factor. */
 static void lifo_of_two_has_a_threshold(void **state)
 {
     const double nodes[] = { 3, 5 }, delta = 0.4;

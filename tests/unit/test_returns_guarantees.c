@@ -1,6 +1,6 @@
-/* test_returns_guarantees.c -- what is proved about the best of all rounds with results:
- * how near FIFO and LIFO come to it, and when they, or the rule for small results, are
- * it. On random instances, against all orders. SPDX-License-Identifier: MIT */
+/* test_returns_guarantees.c -- theorems about the best of all rounds with results: how
+ * near FIFO and LIFO come to it, and when they, or the rule for small results, are it. On
+ * random instances, against all orders. SPDX-License-Identifier: MIT */
 #include "returns_trial.h"
 
 /* --- theorem 4: computing dominates ------------------------------------------------- */
@@ -34,8 +34,8 @@ static void theorem_4(void **state)
 
 /* --- theorem 5 and other guarantees ------------------------------------------------- */
 
-/* FIFO with everybody in any order is at least tau_min / tau_max of the best, and there
- * are clusters where it is no more. */
+/* FIFO with all workers in any order is at least tau_min / tau_max of the best, and on
+ * some clusters it is no more. */
 static void theorem_5(void **state)
 {
     const double tau[] = { 100, 1 }, nodes[] = { 1e-6, 1e-6 };
@@ -95,8 +95,9 @@ static void guarantees(void **state)
 
 /* --- leaving out, equal links, results that are small ------------------------------- */
 
-/* Last sent and first returned, a worker more disturbs nobody, and helps while the port
- * has room. So with sum (1 + delta) tau / R < 1 everybody takes part in the best. */
+/* Last sent and first returned, one more worker disturbs no other, and helps while the
+ * port has room. So with sum (1 + delta) tau / R < 1 all workers take part in the
+ * best. */
 static void dropping_lemma(void **state)
 {
     struct trial t;

@@ -207,8 +207,8 @@ static bool solve(const struct brute *brute, uint32_t skip, double *units)
     return true;
 }
 
-/* The solution without row `skip` counts if nobody has less than nothing and that row
- * holds; without the port there is no row to look at. */
+/* The solution without row `skip` counts if no share is negative and that row holds;
+ * without the port the row need not be checked. */
 static void try_vertex(struct brute *brute, uint32_t skip)
 {
     const uint32_t m = brute->m;
@@ -235,7 +235,8 @@ static void try_orders(struct brute *brute)
         try_vertex(brute, skip);
 }
 
-/* All orders that go on from the first `at` of them; `set` is who is still to place. */
+/* All orders that continue the first `at` workers; `set` holds the workers still to
+ * place. */
 static void all_orders(struct brute *brute, uint32_t *order, uint32_t at, unsigned set,
                        unsigned all)
 {

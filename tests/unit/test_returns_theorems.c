@@ -1,5 +1,5 @@
-/* test_returns_theorems.c -- what is proved about one round with results: the linear
- * system, LIFO, FIFO, two workers. On random instances. SPDX-License-Identifier: MIT */
+/* test_returns_theorems.c -- theorems about one round with results: the linear system,
+ * LIFO, FIFO, two workers. On random instances. SPDX-License-Identifier: MIT */
 #include "returns_trial.h"
 
 /* --- the linear system -------------------------------------------------------------- */
@@ -330,8 +330,8 @@ static void proposition_2(void **state)
     cv_arena_done(&t.arena);
 }
 
-/* A faster link increases every FIFO share of the others and the work, whatever the
- * order and nodes. */
+/* A faster link increases every FIFO share of the others and the work, for any order and
+ * nodes. */
 static void proposition_3(void **state)
 {
     struct trial t;

@@ -51,7 +51,7 @@ static double sum_of(const struct cv_rounds_plan *plan)
     return sum;
 }
 
-/* What a plan comes to, by the definition: every message holds the port, a worker computes
+/* Makespan of a plan, by the definition: every message holds the port, a worker computes
  * one chunk at a time. */
 static double by_definition(const struct cv_rounds *rounds,
                             const struct cv_rounds_plan *plan)
@@ -110,7 +110,7 @@ static void one_worker_by_hand(void **state)
     cv_arena_done(&arena);
 }
 
-/* Words whose pivots stand together come out the same with one unknown as with all. */
+/* Words with adjacent pivots give the same result with one unknown as with all. */
 static void chains_equal_free_words(void **state)
 {
     unsigned compared = 0;
@@ -144,7 +144,8 @@ static void chains_equal_free_words(void **state)
     assert_true(compared > 20);
 }
 
-/* The program is never worse than the closed form of its orders, and what it says happens. */
+/* The program is never worse than the closed form of its orders, and its prediction holds
+ * in simulation. */
 static void programs_are_no_worse(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ static void speeds_fit_into_the_port(void **state)
         assert_true(cv_full_port(&returns, &arena, &full));
         time_of(trips, returns.n, &send_s, &back_s);
         if (fmax(send_s, back_s) <= 1) {
-            assert_int_equal(full.n, 0); /* everybody is kept busy */
+            assert_int_equal(full.n, 0); /* all workers are kept busy */
         } else if (full.n > 0) {
             full_ones++;
             for (uint32_t k = 0; k < full.n; k++) {
@@ -97,7 +97,7 @@ static void widest_links_first(void **state)
 
 /* A narrow link to a fast worker takes three quarters of the port. Without looking at slower workers
  * the fast plan ends at 89.9 s; the port alone needs 69.9 s for all. */
-static void plans_do_not_wait_for_who_cannot_be_busy(void **state)
+static void plans_do_not_wait_for_an_idle_worker(void **state)
 {
     static const double speed[] = { 2.754, 0.6384 }, width[] = { 0.6601, 2.774 };
     static const double out_s[] = { 0.02607, 0.1253 }, start_s[] = { 0.02341, 0.07533 };
@@ -134,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speeds_fit_into_the_port),
         cmocka_unit_test(widest_links_first),
-        cmocka_unit_test(plans_do_not_wait_for_who_cannot_be_busy),
+        cmocka_unit_test(plans_do_not_wait_for_an_idle_worker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

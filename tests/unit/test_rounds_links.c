@@ -1,4 +1,4 @@
-/* test_rounds_links.c -- rounds with results where each worker has a port of its own, and
+/* test_rounds_links.c -- rounds with results where each worker has a separate port, and
  * where chunks are too large for its memory. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
@@ -113,9 +113,8 @@ static void plans_are_optimal(void **state)
     assert_true(equal >= CASES / 6 && gaps / CASES < 0.01);
 }
 
-/* By changing sizes and numbers of chunks at random nobody gets beyond what is said to be the
- * most. */
-static void nobody_does_more(void **state)
+/* Random changes of sizes and numbers of chunks do not beat the claimed maximum. */
+static void no_other_plan_does_more(void **state)
 {
     (void)state;
     for (uint32_t number = 0; number < CASES; number++) {
@@ -165,7 +164,7 @@ static void nobody_does_more(void **state)
     }
 }
 
-/* A lifespan: what is done in the makespan of a load is that load. */
+/* A lifespan: the units done in the makespan of a load are that load. */
 static void lifespans_fit(void **state)
 {
     (void)state;
@@ -228,8 +227,8 @@ static double makespan_of(const struct cleave_platform *platform, const char *po
     return makespan_s;
 }
 
-/* On every port, workers with memory for a few units: rounds is not beaten by those who send
- * small chunks, and the bound holds. */
+/* On every port, workers with memory for a few units: policies with small chunks do not
+ * beat rounds, and the bound holds. */
 static void rounds_take_little_memory(void **state)
 {
     static const char *const others[] = { "umr-plus", "self", "weighted-factoring",
@@ -276,7 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_optimal),
-        cmocka_unit_test(nobody_does_more),
+        cmocka_unit_test(no_other_plan_does_more),
         cmocka_unit_test(lifespans_fit),
         cmocka_unit_test(memory_is_kept_to),
         cmocka_unit_test(rounds_take_little_memory),

@@ -58,7 +58,7 @@ static void exact_costs_leave_no_tail(void **state)
     cleave_platform_free(platform);
 }
 
-/* What is not planned goes to whoever asks, in chunks beyond those of the plan. */
+/* Unplanned units go to free workers, in chunks beyond those of the plan. */
 static void a_tail_is_left(void **state)
 {
     const struct cleave_setting setting = { "tail", "0.5" };
@@ -137,8 +137,8 @@ static void curious_decide(void *state, const struct cleave_view *view,
         cleave_order_send(orders, 0, view->units_total);
 }
 
-/* What is tried may try as much as it may when it is planned with: rounds-tail was tried with
- * another tail than it took then, and auto picked wrongly by up to 30 %. */
+/* A trial may search as much as the plan: rounds-tail was tried with another tail than it
+ * used later, and auto picked wrongly by up to 30 %. */
 static void trials_may_try(void **state)
 {
     const struct cleave_policy curious = { .name = "curious",
@@ -168,8 +168,8 @@ static void trials_may_try(void **state)
     cleave_platform_free(platform);
 }
 
-/* Results of who was picked come back as in its own runs. */
-static void who_is_picked_runs_as_it_was_tried(void **state)
+/* Results of the picked policy come back as in its own runs. */
+static void the_picked_worker_runs_as_tried(void **state)
 {
     struct cleave_platform *platform = build(CLEAVE_PORT_ONE, 1);
     const struct cleave_job wanted = job(platform, "auto", 0);
@@ -197,7 +197,7 @@ int main(void)
         cmocka_unit_test(a_tail_is_left),
         cmocka_unit_test(takes_up_errors),
         cmocka_unit_test(trials_may_try),
-        cmocka_unit_test(who_is_picked_runs_as_it_was_tried),
+        cmocka_unit_test(the_picked_worker_runs_as_tried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

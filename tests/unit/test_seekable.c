@@ -17,7 +17,7 @@
 
 enum { FRAMES = 5, ROOM = 4096 };
 
-/* Of each frame: bytes in the file and decoded. They are `text`. */
+/* For each frame: bytes in the file and decoded. They are `text`. */
 struct made {
     uint8_t bytes[ROOM];
     size_t n, table;
@@ -49,7 +49,7 @@ static void put_table(struct made *made, bool checks, unsigned count)
     put(made, 0x8F92EAB1, 4);
 }
 
-/* Frames that do not say how much they hold, as of a stream. */
+/* Frames without their decoded size, as from a stream. */
 static void make(struct made *made)
 {
     ZSTD_CCtx *context = ZSTD_createCCtx();
@@ -82,8 +82,8 @@ static int file_of(const struct made *made)
     return fd;
 }
 
-/* Whether its blocks are known; then they are decoded one by one, from the last on. *good: all
- * of them could be, and what they hold is what was compressed. */
+/* Whether its blocks are known; if so, they are decoded one by one, from the last to the
+ * first. *good: all of them decoded, and the result equals the compressed bytes. */
 static bool decode(const struct made *made, bool *good, struct cleave_error *err)
 {
     const int fd = file_of(made);
@@ -117,7 +117,7 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
             at += length;
         }
     *good = *good && status == CLEAVE_OK;
-    assert_true(same || !*good); /* what is wrong is an error at the latest at its end */
+    assert_true(same || !*good); /* damage is an error at the latest at its end */
     cv_decoded_file_free(decoded);
     cv_blocks_done(&blocks);
     close(fd);
@@ -150,7 +150,7 @@ static void a_table_that_lies_is_an_error(void **state)
     } lies[] = {
         { 0, 1, 10, 1 },  /* more bytes than it holds, and the next one fewer   */
         { 0, 1, -10, 1 }, /* fewer                                              */
-        { 1, 0, 3, 2 },   /* it ends behind its end                             */
+        { 1, 0, 3, 2 },   /* it ends after its end */
         { 3, 1, -5, 4 },
     };
     struct cleave_error err;
@@ -167,7 +167,7 @@ static void a_table_that_lies_is_an_error(void **state)
         assert_false(good);
         assert_int_equal(err.status, CLEAVE_EINPUT);
     }
-    /* The last row hides a frame of which nobody would decode anything. */
+    /* The last row hides a frame that would never be decoded. */
     make(&made);
     made.rows[3][0] += made.rows[4][0];
     made.length -= made.rows[4][1];
@@ -177,13 +177,13 @@ static void a_table_that_lies_is_an_error(void **state)
     assert_string_equal(err.text,
                         "damaged: the table of its frames does not fit them, at 340 of "
                         "the bytes that are decoded");
-    /* One that leaves out the last frame is not believed. */
+    /* A table without the last frame is not used. */
     make(&made);
     put_table(&made, false, FRAMES - 1);
     assert_false(decode(&made, &good, &err));
 }
 
-/* What is decoded elsewhere needs frames that say what the table does. */
+/* Decoding elsewhere needs frames that agree with the table. */
 static void frames_prove_their_table(void **state)
 {
     (void)state;
@@ -214,14 +214,14 @@ static void frames_prove_their_table(void **state)
             assert_int_equal(cv_blocks_verify_table(&blocks, fd, 0, 110),
                              sized); /* two of them */
             assert_int_equal(cv_blocks_verify_table(&blocks, fd, 0, 111), sized && !lie);
-            blocks.table_end = 0; /* of no table */
+            blocks.table_end = 0; /* without a table */
             assert_true(cv_blocks_verify_table(&blocks, fd, 0, blocks.out_end));
             cv_blocks_done(&blocks);
             close(fd);
         }
 }
 
-/* Of any byte of it: it is not believed, or decoding fails, or all is as it was. */
+/* For any byte of it: it is not used, or decoding fails, or the output is unchanged. */
 static void any_damage_of_the_table(void **state)
 {
     struct cleave_error err;
@@ -241,7 +241,7 @@ static void any_damage_of_the_table(void **state)
     assert_true(refused > 100);
 }
 
-/* Whether what a frame of many buffers holds can be read to its end. */
+/* Whether the bytes of a frame of many buffers can be read to its end. */
 static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
 {
     const int fd = memfd_create("frame", MFD_CLOEXEC);
@@ -274,8 +274,8 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
     return status == CLEAVE_OK;
 }
 
-/* The check is behind all that it is for: the last bytes are not given out before it was seen,
- * wherever the buffer ends into which the file is read. */
+/* The check follows all bytes that it covers: the last bytes are not given out before it
+ * was read, for any end of the buffer. */
 static void the_end_of_a_frame_waits_for_its_check(void **state)
 {
     enum { BUFFER = 128 * 1024, LENGTH = BUFFER + 40 };

@@ -63,7 +63,7 @@ static void bash_reads_them(void **state)
     assert_string_equal(got + 255, "|it's \\ so||");
 }
 
-/* What `shell` makes of a line is the same script, whatever is in it. */
+/* `shell` reads the line as the same script, for any content. */
 static void assert_reads(const char *shell, const char *script, const char *expected)
 {
     char command[3000], got[600] = "";
@@ -103,7 +103,7 @@ static void any_login_shell_has_sh_do_it(void **state)
         assert_reads(shells[i], "printf %s 'it'\\''s \\\\ `x` $y \"z\"!\n{1}'",
                      "it's \\\\ `x` $y \"z\"!\n{1}");
     }
-    /* What all of them understand stays as it is. */
+    /* Words that all of them understand stay unchanged. */
     cv_login_line_add(&line, "exec  /opt/cleave worker");
     assert_string_equal(line.bytes, "exec  /opt/cleave worker");
     cv_text_done(&line);

@@ -25,7 +25,7 @@ static bool may_begin(uint64_t ready, uint64_t wanted, uint32_t workers)
         (struct cv_incoming){ .ready = ready, .wanted = wanted, .workers = workers });
 }
 
-static void what_is_wanted_or_much_begins_at_once(void **state)
+static void requested_or_large_input_begins_at_once(void **state)
 {
     (void)state;
     assert_true(may_begin(LITTLE, LITTLE, 2));
@@ -54,9 +54,9 @@ static void nothing_is_not_waited_for(void **state)
     assert_true(slow.since_s <= 0);
 }
 
-/* Who starts for a second and does 10 bytes in it: what is less work than the start waits, even if nobody is
- * at work; other work only while somebody is. */
-static void what_is_less_than_a_start_waits(void **state)
+/* A command that starts for a second and does 10 bytes in it: less work than the start
+ * waits, even if no worker runs; other work only while a worker runs. */
+static void less_than_a_start_waits(void **state)
 {
     struct cv_incoming input = { .ready = 11,
                                  .wanted = LITTLE,
@@ -77,13 +77,13 @@ static void what_is_less_than_a_start_waits(void **state)
     slow.since_s = 0;
 }
 
-static void nobody_has_more_than_its_part(void **state)
+static void no_worker_has_more_than_its_part(void **state)
 {
     struct cv_incoming input = { .ready = LITTLE, .wanted = LITTLE, .workers = 4 };
 
     (void)state;
     assert_int_equal(cv_slow_stream_part(&input), LITTLE / 4);
-    /* What makes up for a start is not divided, nor what is done in 20 ms. */
+    /* Work that only pays for a start is not divided, nor work of 20 ms. */
     input.start_s = 1;
     input.speed_ups = 500;
     assert_int_equal(cv_slow_stream_part(&input), LITTLE / 2);
@@ -97,7 +97,7 @@ static void nobody_has_more_than_its_part(void **state)
 /* --- what commands have in hand ------------------------------------------------------------- */
 
 /* 20 bytes that it was given at 2 were read at 6: it had worked on the 10 before since 1. */
-static void who_reads_late_was_busy(void **state)
+static void a_late_reader_counts_as_busy(void **state)
 {
     struct cv_slow_stream seen = { 0 };
     struct cv_unread_input hand = { 0 };
@@ -105,7 +105,7 @@ static void who_reads_late_was_busy(void **state)
     (void)state;
     cv_unread_input_give(&hand, 10, 0.5);
     cv_unread_input_read(&hand, &seen, 1);
-    assert_true(cv_unread_input_rest(&hand, &seen, 1) <= 0); /* nobody knows */
+    assert_true(cv_unread_input_rest(&hand, &seen, 1) <= 0); /* unknown */
     cv_unread_input_give(&hand, 20, 2);
     cv_unread_input_read(&hand, &seen, 6);
     assert_true(fabs(seen.bytes / seen.work_s - 2) < 1e-9);
@@ -119,9 +119,9 @@ static void who_reads_late_was_busy(void **state)
     assert_true(fabs(cv_unread_input_rest(&hand, &seen, 20.001) - 2.5) < 1e-9);
 }
 
-/* What it had in hand when it had read its end is what it did until it ended; if that was at once, it had
- * done it before. */
-static void who_ends_late_was_busy(void **state)
+/* Its unread part at the end of its input is the work until it ended; if that was at
+ * once, it had done it before. */
+static void a_late_finisher_counts_as_busy(void **state)
 {
     struct cv_slow_stream seen = { 0 };
     struct cv_unread_input hand = { 0 };
@@ -143,7 +143,7 @@ static void who_ends_late_was_busy(void **state)
 }
 
 /* Much is read bit by bit, and all but the last of it is done by then. */
-static void of_much_only_the_last_is_in_hand(void **state)
+static void only_the_last_of_much_is_in_hand(void **state)
 {
     struct cv_slow_stream seen = { 0 };
     struct cv_unread_input hand = { 0 };
@@ -175,13 +175,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_not_waited_for),
-        cmocka_unit_test(what_is_wanted_or_much_begins_at_once),
+        cmocka_unit_test(requested_or_large_input_begins_at_once),
         cmocka_unit_test(little_begins_after_a_while),
-        cmocka_unit_test(what_is_less_than_a_start_waits),
-        cmocka_unit_test(nobody_has_more_than_its_part),
-        cmocka_unit_test(who_reads_late_was_busy),
-        cmocka_unit_test(who_ends_late_was_busy),
-        cmocka_unit_test(of_much_only_the_last_is_in_hand),
+        cmocka_unit_test(less_than_a_start_waits),
+        cmocka_unit_test(no_worker_has_more_than_its_part),
+        cmocka_unit_test(a_late_reader_counts_as_busy),
+        cmocka_unit_test(a_late_finisher_counts_as_busy),
+        cmocka_unit_test(only_the_last_of_much_is_in_hand),
     };
 
     return cmocka_run_group_tests(tests, open_poller, close_poller);

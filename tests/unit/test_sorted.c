@@ -1,4 +1,4 @@
-/* test_sorted.c -- heaps, searches and selections, beside what sorting says.
+/* test_sorted.c -- heaps, searches and selections, compared with sorting.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void a_search_finds_every_place(void **state)
         }
 }
 
-static void orders_mind_what_is_equal(void **state)
+static void ties_keep_their_order(void **state)
 {
     const struct entry a = { 1, 1 }, b = { 1, 2 }, c = { 2, 0 };
     const double less = -1, more = 1;
@@ -105,7 +105,7 @@ int main(void)
         cmocka_unit_test(a_heap_gives_back_in_order),
         cmocka_unit_test(selection_finds_what_sorting_does),
         cmocka_unit_test(a_search_finds_every_place),
-        cmocka_unit_test(orders_mind_what_is_equal),
+        cmocka_unit_test(ties_keep_their_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

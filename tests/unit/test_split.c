@@ -1,4 +1,4 @@
-/* test_split.c -- splitters by name, what they take for a record, what they refuse.
+/* test_split.c -- splitters by name, their records, refused input.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void every_kind_has_a_reference(void **state)
     }
 }
 
-/* Who gets the name wrong is told all there are. */
+/* A wrong name is answered with all names. */
 static void unknown_names(void **state)
 {
     static const char *const unknown[] = { "pickle", "" };
@@ -114,7 +114,7 @@ static void mistakes(void **state)
                     "got '\"'" },
         /* The reason is in the words of the C library. */
         { "regex:a)(b", "expected an extended regular expression, got 'a)(b': " },
-        /* What does not mean what it seems to. */
+        /* Misleading expressions. */
         { "regex:^\\d+", "expected an extended regular expression, as of grep -E, got "
                          "'\\d', which there is the letter d (a digit is [0-9])" },
         { "regex:(a|\\tb)", "expected an extended regular expression, as of grep -E, got "
@@ -213,7 +213,7 @@ static void definitions(void **state)
     }
 }
 
-/* Files with a mark, one after the other: wherever the mark stands in what is done at once. */
+/* Files with a mark, one after the other: at every position of the mark in a block. */
 static void marks_of_joined_files(void **state)
 {
     static const char joined[] = "\n\xef\xbb\xbf\"b\nc\"\nd\n";
@@ -258,7 +258,7 @@ static void binary(void **state)
     }
 }
 
-/* Where a FASTQ file goes wrong is said, by a file and by a stream alike. */
+/* The place of an error in a FASTQ file is reported, for a file and for a stream. */
 static void bad_fastq(void **state)
 {
     static const struct {
@@ -304,7 +304,7 @@ static void bad_fastq(void **state)
     cv_splitter_free(splitter);
 }
 
-/* A bad record is found near the cut too, without a search of all that is before it. */
+/* A bad record is found near the cut too, without a search of all bytes before it. */
 static void bad_fastq_near_a_cut(void **state)
 {
     static const char record[] = "@a\nACGT\n+\n@@@@\n";

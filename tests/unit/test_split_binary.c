@@ -1,4 +1,4 @@
-/* test_split_binary.c -- splitters of inputs that are no text. SPDX-License-Identifier: MIT */
+/* test_split_binary.c -- splitters of binary inputs. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void check(const char *name, struct cv_random *random, const struct made 
 
 /* --- tar -------------------------------------------------------------------------------------- */
 
-enum numbers { OCTAL, BINARY, LOOSE /* blanks before, and other digits behind */ };
+enum numbers { OCTAL, BINARY, LOOSE /* blanks before, and other digits after */ };
 
 static void add_head(struct made *made, const char *name, size_t size, char type,
                      enum numbers numbers)
@@ -101,7 +101,7 @@ static void any_members(void **state)
             members++;
         }
         add_head(&made, "last", 0, '0', OCTAL);
-        made.n += 512 * (size_t)chance(&random, 4); /* of zeros */
+        made.n += 512 * (size_t)chance(&random, 4); /* blocks of zeros */
         assert_true(members > 0);
         check("tar", &random, &made, reference_tar);
     }
@@ -183,7 +183,7 @@ static void any_packets(void **state)
 
 /* --- what is none of them ----------------------------------------------------------------------------- */
 
-static void others(void **state)
+static void other_formats(void **state)
 {
     static const struct {
         const char *splitter, *bytes;
@@ -253,7 +253,7 @@ int main(void)
         cmocka_unit_test(any_members),
         cmocka_unit_test(any_alignments),
         cmocka_unit_test(any_packets),
-        cmocka_unit_test(others),
+        cmocka_unit_test(other_formats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static size_t add(char *bytes, size_t n, const char *text)
     return n;
 }
 
-/* Quotes where they belong are done 64 bytes at a time; now and then one that is not. */
+/* Quotes at their place are done 64 bytes at a time; now and then a misplaced one. */
 static void orderly_csv(void **state)
 {
     const struct reference_case *test = &reference_cases[2];
@@ -190,7 +190,7 @@ static void misleading_fastq(void **state)
     assert_in_range(good, 95, 100);
 }
 
-/* A record start within a quality of three lines cannot be told by looking ahead. */
+/* A record start within a quality of three lines cannot be detected by looking ahead. */
 static void quality_that_reads_as_a_record(void **state)
 {
     static const char record[] =
@@ -316,7 +316,7 @@ static void past_four_gigabytes(void **state)
     }
 }
 
-/* The same for walks, which count bytes from where they begin. */
+/* For walks, which count bytes from their start. */
 static void streams_past_four_gigabytes(void **state)
 {
     static const char text[] = "a,\"b\nc\"\n1,2\n";

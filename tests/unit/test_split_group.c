@@ -38,7 +38,7 @@ static void group(struct split_input *input, size_t records, size_t lead,
     }
 }
 
-/* The first byte, the first column but for its line end, what is within <>. */
+/* The first byte, the first column without its line end, the text within <>. */
 static struct cv_key_text first_byte(const char *record, size_t length)
 {
     (void)length;

@@ -119,7 +119,7 @@ static void any_values(void **state)
     }
 }
 
-/* What is no JSON is said, with its place, by a few bytes and by many at a time. */
+/* Invalid JSON is reported, with its place, by a few bytes and by many at a time. */
 static void no_values(void **state)
 {
     static const struct {
@@ -235,7 +235,7 @@ static void any_elements(void **state)
     cv_splitter_free(splitter);
 }
 
-/* Blocks of archives hold anything; what they are is not looked at. */
+/* Blocks of archives hold anything; their content is not looked at. */
 static void any_blocks(void **state)
 {
     (void)state;

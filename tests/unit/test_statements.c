@@ -1,4 +1,4 @@
-/* test_statements.c -- what documents said and was not true, and what they say instead.
+/* test_statements.c -- wrong statements of old documents, and their corrections.
  * SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
@@ -78,7 +78,8 @@ static void tree_dyn_is_within_delta_and_one_of_the_optimum(void **state)
     }
 }
 
-/* ... and not if combinations differ: nobody told it that node 1 combines for nothing. */
+/* ... and not if combinations differ: it does not know that node 1 combines for
+ * nothing. */
 static void unequal_combinations_have_no_such_bound(void **state)
 {
     static const double transfer[4] = { 0, 1, 1, 0 }, compute[2] = { 100, 0 };

@@ -39,8 +39,8 @@ static void random_scene(struct scene *scene, uint32_t number, bool equal_margin
     }
 }
 
-/* When the parts of two rounds are there and computed, step by step: the idle time of
- * a worker between its first and its last computation. */
+/* When the parts of two rounds arrive and are computed, step by step: the idle time of a
+ * worker between its first and its last computation. */
 static double idle_around(const struct cleave_worker *worker, double theta, double ratio,
                           double before, double after, bool steady_before)
 {
@@ -51,7 +51,7 @@ static double idle_around(const struct cleave_worker *worker, double theta, doub
     /* Part one of the earlier round is computed at 0. */
     first_end = 0;
     second_end = first_end + one.compute_second_s;
-    if (!steady_before) { /* its part two was sent right behind part one */
+    if (!steady_before) { /* its part two was sent right after part one */
         const double there = one.send_second_s - one.compute_first_s;
 
         idle += fmax(0, there);
@@ -304,7 +304,7 @@ static void the_load_follows_the_map(void **state)
     assert_true(loads[1] == 1 && loads[2] == 1);
 }
 
-static void a_periodic_speed_is_that_of_its_steps(void **state)
+static void a_periodic_speed_follows_its_steps(void **state)
 {
     struct cv_arena arena;
 
@@ -350,7 +350,7 @@ int main(void)
         cmocka_unit_test(trimmed_first_loads_prevent_contention),
         cmocka_unit_test(a_load_too_small_to_trim_is_kept),
         cmocka_unit_test(the_load_follows_the_map),
-        cmocka_unit_test(a_periodic_speed_is_that_of_its_steps),
+        cmocka_unit_test(a_periodic_speed_follows_its_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

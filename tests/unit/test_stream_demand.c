@@ -29,7 +29,7 @@ static double least_share(const struct cv_stream_choice *choice, const double *d
     return min;
 }
 
-/* Nobody serves two streams, and rounds hold. */
+/* No worker serves two streams, and rounds hold. */
 static void check_clusters(const struct cv_stream_choice *choice, uint32_t n, double tau)
 {
     uint32_t taken = 0;

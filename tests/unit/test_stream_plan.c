@@ -131,7 +131,7 @@ static void plans_are_consistent(void **state)
     }
 }
 
-/* What is planned happens: every port serves what it was planned to serve. */
+/* Plans hold in simulation: every port serves its planned workers. */
 static void plans_come_true(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void ports_and_results(void **state)
     cleave_platform_free(multi);
 }
 
-static void links_of_their_own_take_everybody(void **state)
+static void separate_links_take_every_worker(void **state)
 {
     struct cleave_platform *platform = random_platform(5, CLEAVE_PORT_MULTI);
     const struct cleave_stream_task task = {
@@ -450,7 +450,7 @@ int main(void)
         cmocka_unit_test(a_chosen_period_is_long_enough_and_not_longer),
         cmocka_unit_test(a_period_without_latencies),
         cmocka_unit_test(ports_and_results),
-        cmocka_unit_test(links_of_their_own_take_everybody),
+        cmocka_unit_test(separate_links_take_every_worker),
         cmocka_unit_test(why_workers_are_left_out),
         cmocka_unit_test(declared_speeds_count),
         cmocka_unit_test(few_workers_are_proved),

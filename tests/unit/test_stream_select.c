@@ -8,8 +8,8 @@
 
 enum { MOST = 7 };
 
-/* Counts and sums agree, every worker serves one stream or has a reason, delays are those
- * of the order and fit into the round. */
+/* Counts and sums agree, every worker serves one stream or has a reason, delays follow
+ * the order and fit into the round. */
 static void check_choice(const struct cv_stream_task *task,
                          const struct cv_stream_choice *choice)
 {

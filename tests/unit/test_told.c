@@ -1,8 +1,9 @@
-/* test_told.c -- what a policy is told of chunks that overlap. SPDX-License-Identifier: MIT
+/* test_told.c -- events of a policy about chunks that overlap. SPDX-License-Identifier:
+ * MIT
  *
- * Where outputs come back by themselves, a chunk is done when its output is here, and its
- * worker is at the next one by then: to the policy, it was busy with a chunk from the end of
- * the one before. */
+ * If outputs come back without a request, a chunk is done when its output is here, and
+ * its worker runs the next one by then: to the policy, it was busy with a chunk from the
+ * end of the one before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,7 @@ static const struct cleave_event said[CHUNKS] = {
       .start_s = 14,
       .time_s = 20 },
 };
-/* As the policy hears it: when each began. */
+/* In the view of the policy: start of each. */
 static const double begins[CHUNKS] = { 1, 2, 10, 14 };
 
 static double heard[CHUNKS];

@@ -76,7 +76,7 @@ static void outputs_that_come_back_end_computations(void **state)
         { .kind = CLEAVE_RETURNED, .chunk = 0, .units = 3, .start_s = 4, .time_s = 7 },
         { .kind = CLEAVE_DONE, .chunk = 0, .units = 3, .start_s = 1, .time_s = 7 },
         { .kind = CLEAVE_DONE, .chunk = 1, .units = 3, .start_s = 4, .time_s = 8 },
-        /* That of another chunk says nothing. */
+        /* The time of another chunk is not used. */
         { .kind = CLEAVE_RETURNED, .chunk = 1, .units = 3, .start_s = 8, .time_s = 9 },
         { .kind = CLEAVE_DONE, .chunk = 2, .units = 3, .start_s = 5, .time_s = 9 },
     };
@@ -181,8 +181,8 @@ static void chrome_has_every_span(void **state)
     free(text);
 }
 
-/* What overlaps goes to another thread, or viewers would drop it. */
-/* The thread of the first computation in a text; *rest is what follows. */
+/* Overlapping ones go to another thread, or viewers would drop them. */
+/* The thread of the first computation in a text; *rest follows it. */
 static unsigned long thread_of(const char *text, const char **rest)
 {
     static const char key[] = "\"tid\": ";
@@ -218,8 +218,8 @@ static void chrome_threads_do_not_overlap(void **state)
     free(text);
 }
 
-/* Reads the lines behind the definitions: times never go back, states that are pushed are
- * popped, and links that begin end. */
+/* Reads the lines after the definitions: times never go back, pushed states are popped,
+ * and begun links end. */
 static void check_paje(const char *text, size_t pushes, size_t links)
 {
     size_t pushed = 0, popped = 0, started = 0, ended = 0;
@@ -319,7 +319,7 @@ static void bad_entries_are_refused(void **state)
     cleave_platform_free(platform);
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     struct cleave_platform *platform = make_platform(CLEAVE_PORT_ONE);
     struct cleave_trace *trace = make_trace(load_events, LOAD_EVENTS);
@@ -353,7 +353,7 @@ int main(void)
         cmocka_unit_test(paje_is_in_order),
         cmocka_unit_test(reductions_too),
         cmocka_unit_test(bad_entries_are_refused),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_trace_facts.c -- what a trace says of its run as a whole, written and read, and
+/* test_trace_facts.c -- facts of a trace about its run as a whole, written and read, and
  * traces read without a platform. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
@@ -199,7 +199,7 @@ static void later_versions_may_add(void **state)
     cv_trace_file_done(&file);
 }
 
-static void mistakes_are_told(void **state)
+static void mistakes_are_reported(void **state)
 {
     static const struct {
         const char *text, *message;
@@ -245,7 +245,7 @@ static void mistakes_are_told(void **state)
     }
 }
 
-/* Deep nesting in what is skipped ends in a message, not in a crash. */
+/* Deep nesting in skipped values ends in a message, not in a crash. */
 static void deep_values_are_refused(void **state)
 {
     struct cv_trace_file file;
@@ -277,7 +277,7 @@ static void strict_readers_take_facts(void **state)
     cleave_trace_free(trace);
 }
 
-/* What a policy was told comes back to the last bit. */
+/* The input of a policy comes back to the last bit. */
 static void told_survives_a_file(void **state)
 {
     const struct cleave_setting settings[] = { { "chunk", "3.5" }, { "a \"b\"", "" } };
@@ -330,7 +330,7 @@ static void told_survives_a_file(void **state)
     free(text);
 }
 
-/* Thousands of places that nobody took are a number. */
+/* Thousands of unused places are a number. */
 static void workers_alike_are_counted(void **state)
 {
     enum { PLACES = 5000 };
@@ -367,7 +367,7 @@ static void workers_alike_are_counted(void **state)
     free(text);
 }
 
-static void what_is_wrong_with_told(void **state)
+static void bad_traces_are_reported(void **state)
 {
     static const struct {
         const char *told, *text;
@@ -414,12 +414,12 @@ int main(void)
         cmocka_unit_test(facts_add_up),
         cmocka_unit_test(facts_survive_a_file),
         cmocka_unit_test(later_versions_may_add),
-        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(mistakes_are_reported),
         cmocka_unit_test(deep_values_are_refused),
         cmocka_unit_test(strict_readers_take_facts),
         cmocka_unit_test(told_survives_a_file),
         cmocka_unit_test(workers_alike_are_counted),
-        cmocka_unit_test(what_is_wrong_with_told),
+        cmocka_unit_test(bad_traces_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,7 +208,7 @@ static void trace_round_trips(void **state)
     cleave_trace_free(again);
 }
 
-/* Every order and event about chunks that stay open, with all that it carries. */
+/* Every order and event about open chunks, with all members. */
 static void open_chunks_round_trip(void **state)
 {
     static const struct cleave_entry entries[] = {
@@ -414,7 +414,7 @@ static void loose_but_valid_json_is_read(void **state)
     cleave_trace_free(trace);
 }
 
-static void what_cannot_be_read_is_not_written(void **state)
+static void unreadable_text_is_not_written(void **state)
 {
     static const struct {
         struct cleave_entry entry;
@@ -454,7 +454,7 @@ static void what_cannot_be_read_is_not_written(void **state)
     fclose(file);
 }
 
-static void failed_write_is_told(void **state)
+static void failed_write_is_reported(void **state)
 {
     struct cleave_trace *trace = make_trace();
     FILE *full = fopen("/dev/full", "wb");
@@ -470,7 +470,7 @@ static void failed_write_is_told(void **state)
     cleave_trace_free(trace);
 }
 
-/* A trace, or an error that says where. */
+/* A trace, or an error with its place. */
 static bool survives(const char *text, size_t length,
                      const struct cleave_platform *platform)
 {
@@ -713,8 +713,8 @@ int main(void)
         cmocka_unit_test(trace_is_loaded_from_a_file),
         cmocka_unit_test(bad_traces_get_their_message),
         cmocka_unit_test(loose_but_valid_json_is_read),
-        cmocka_unit_test(what_cannot_be_read_is_not_written),
-        cmocka_unit_test(failed_write_is_told),
+        cmocka_unit_test(unreadable_text_is_not_written),
+        cmocka_unit_test(failed_write_is_reported),
         cmocka_unit_test(traces_cut_at_every_byte),
         cmocka_unit_test(traces_with_random_damage),
         cmocka_unit_test(reductions_round_trip),

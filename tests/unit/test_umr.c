@@ -1,4 +1,4 @@
-/* test_umr.c -- uniform rounds: sizes, number of rounds, who is left out.
+/* test_umr.c -- uniform rounds: sizes, number of rounds, excluded workers.
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
@@ -127,7 +127,7 @@ static void the_most_workers_are_kept(void **state)
     cv_arena_done(&arena);
 }
 
-/* Where the number of rounds that seems best makes a chunk negative, fewer rounds with all
+/* If the number of rounds that seems best makes a chunk negative, fewer rounds with all
  * workers may be far better than the same rounds with fewer workers. */
 static void fewer_rounds_come_before_fewer_workers(void **state)
 {
@@ -297,7 +297,7 @@ static const char *reason_of(const struct cv_notes *notes, uint32_t worker)
     return NULL;
 }
 
-static void those_left_out_are_told_why(void **state)
+static void excluded_workers_have_reasons(void **state)
 {
     struct cleave_worker workers[] = { worker_of(1, 0.5, 4, 0.2),
                                        worker_of(1, 0.5, 0.5, 0.2),
@@ -336,7 +336,7 @@ int main(void)
         cmocka_unit_test(rounds_end_when_they_make_no_difference),
         cmocka_unit_test(extremes_are_planned),
         cmocka_unit_test(a_hundred_thousand_workers),
-        cmocka_unit_test(those_left_out_are_told_why),
+        cmocka_unit_test(excluded_workers_have_reasons),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

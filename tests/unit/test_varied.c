@@ -38,7 +38,7 @@ static void check(const char *text, double load, double lifespan_s, const char *
 
 /* Two equal workers and 100 units; one is free from t = 50 on: 75 + 25. On links that take
  * no time to speak of all planners get there. */
-static void who_comes_later_is_waited_for_as_long_as_it_pays(void **state)
+static void a_later_worker_is_awaited_as_long_as_it_pays(void **state)
 {
     static const char *const ports[] = { "one", "duplex", "multi" };
 
@@ -74,9 +74,10 @@ static void factors_are_integrated(void **state)
           40, 0, "auto", 30, 30);
 }
 
-/* `from` and `until` are short for profiles. Who goes for good is given nothing that it could not
- * end before; a policy that does not know that is told so, and a load that is too large, too. */
-static void who_leaves_is_given_what_ends_before(void **state)
+/* `from` and `until` are short for profiles. A worker that leaves for good gets nothing
+ * that it could not end before; a policy that does not support that refuses it, and a
+ * load that is too large, too. */
+static void a_leaving_worker_gets_work_that_ends_before(void **state)
 {
     static const char text[] = "workers:\n"
                                "  - { name: a, speed: 1, bandwidth: 1e9, until: 40 }\n"
@@ -105,8 +106,8 @@ static void who_leaves_is_given_what_ends_before(void **state)
     cleave_platform_free(platform);
 }
 
-/* Nobody is sent a chunk that it has no memory for, by whatever policy; who cannot keep to
- * that is refused. */
+/* No policy sends a worker a chunk beyond its memory; a policy that cannot respect it is
+ * refused. */
 static void memory_limits_chunks(void **state)
 {
     static const char text[] =
@@ -151,7 +152,7 @@ static void memory_limits_chunks(void **state)
     cleave_platform_free(platform);
 }
 
-static void profiles_tell_when_someone_is_back(void **state)
+static void profiles_give_the_return_of_a_worker(void **state)
 {
     const struct cleave_step steps[] = { { 5, 0 }, { 7, 0 }, { 9, 0.5 }, { 20, 0 } };
     const struct cleave_step half[] = { { 0, 0.5 } };
@@ -172,11 +173,11 @@ static void profiles_tell_when_someone_is_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_comes_later_is_waited_for_as_long_as_it_pays),
+        cmocka_unit_test(a_later_worker_is_awaited_as_long_as_it_pays),
         cmocka_unit_test(factors_are_integrated),
-        cmocka_unit_test(who_leaves_is_given_what_ends_before),
+        cmocka_unit_test(a_leaving_worker_gets_work_that_ends_before),
         cmocka_unit_test(memory_limits_chunks),
-        cmocka_unit_test(profiles_tell_when_someone_is_back),
+        cmocka_unit_test(profiles_give_the_return_of_a_worker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void random_scene(struct scene *scene, uint32_t number)
         scene->seq[k] = (uint32_t)random_between(&random, 0, scene->nworkers);
 }
 
-/* Send the chunks: nobody may wait after the first chunk, all must end together. */
+/* Send the chunks: no worker may wait after the first chunk, all must end together. */
 static void assert_no_gap(const struct scene *scene, double makespan)
 {
     double port = 0, ready[MOST_WORKERS] = { 0 };

@@ -1,7 +1,7 @@
 /* test_wire_rules.c -- which frame may come when, at the master and at a worker.
  * SPDX-License-Identifier: MIT
  *
- * Every frame in every stage: what is listed here may come, all else may not. */
+ * Every frame in every stage: listed frames may come, all others may not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "run/wire/frame.h"
 #include "run/worker/worker_internal.h"
 
-/* Names of frames, one behind the other. REFUSED may always come. */
+/* Names of frames, concatenated. REFUSED may always come. */
 static const char *const from_hosts[CV_STAGES] = {
     [CV_STAGE_CONNECTING] = "HELLO",
     [CV_STAGE_GREETED] = "READY",
@@ -169,7 +169,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_NOTICE, 0, 5), CV_STAGE_TOLD);
 }
 
-static void an_open_piece_has_stages_of_its_own(void **state)
+static void an_open_piece_has_separate_stages(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[1] = { { 0 } };
@@ -195,12 +195,12 @@ static void an_open_piece_has_stages_of_its_own(void **state)
     remote.facts.progress = CV_PIECE_COMPUTED;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
     remote.facts.progress =
-        CV_PIECE_CUT_SHORT; /* its command has ended before all of it was there */
+        CV_PIECE_CUT_SHORT; /* its command has ended before all of it had arrived */
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
 }
 
-/* What is still to be heard of a piece is heard once. */
-static void what_is_owed_is_paid_once(void **state)
+/* Owed frames about a piece come once. */
+static void a_debt_is_paid_once(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[1] = { { 0 } };
@@ -224,7 +224,7 @@ static void what_is_owed_is_paid_once(void **state)
     cv_host_paid(&host, &cut);
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 0, 9), CV_STAGE_NO_PIECE);
     assert_int_equal(host.nowed, 0);
-    /* There is an end to what may be owed. */
+    /* The number of owed frames is limited. */
     for (uint64_t i = 0; i < 100000; i++) {
         remote.facts.number = i;
         cv_host_owes(&host, &slot, true, false);
@@ -269,8 +269,8 @@ static enum cv_worker_stage worker_stage(const struct cv_worker *worker, uint8_t
     return cv_worker_stage(worker, &head, &task);
 }
 
-/* Pieces 3 and 4 are slot 0's, the numbers up to 4 have been heard. */
-static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
+/* Pieces 3 and 4 belong to slot 0, the numbers up to 4 have been received. */
+static void a_worker_knows_its_announced_pieces(void **state)
 {
     struct cv_task arriving = { .chunk = 3 }, complete = { .chunk = 4, .complete = true };
     struct cv_worker_slot seats[2];
@@ -314,10 +314,10 @@ int main(void)
         cmocka_unit_test(host_may_send_each_frame_only_in_its_stages),
         cmocka_unit_test(master_may_send_each_frame_only_in_its_stages),
         cmocka_unit_test(a_piece_goes_from_stage_to_stage),
-        cmocka_unit_test(an_open_piece_has_stages_of_its_own),
-        cmocka_unit_test(what_is_owed_is_paid_once),
+        cmocka_unit_test(an_open_piece_has_separate_stages),
+        cmocka_unit_test(a_debt_is_paid_once),
         cmocka_unit_test(commands_that_stay_have_stages_as_well),
-        cmocka_unit_test(a_worker_knows_which_pieces_it_has_heard_of),
+        cmocka_unit_test(a_worker_knows_its_announced_pieces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

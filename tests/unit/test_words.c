@@ -62,7 +62,7 @@ static void any_number_of_words_fits(void **state)
     cv_arena_done(&arena);
 }
 
-static void a_word_that_is_missing_is_told(void **state)
+static void a_missing_word_is_reported(void **state)
 {
     struct cv_arena arena;
     struct cv_words words = { .arena = &arena };
@@ -85,7 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_split_at_blanks),
         cmocka_unit_test(any_number_of_words_fits),
-        cmocka_unit_test(a_word_that_is_missing_is_told),
+        cmocka_unit_test(a_missing_word_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_worker_pool.c -- places for those who come while a run goes on. SPDX-License-Identifier: MIT */
+/* test_worker_pool.c -- places for workers that join during a run.
+ * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 
 enum { PLACES = 4, HOSTS = 3 };
 
-/* Two places of a worker here and nobody, and two that the first host has taken. */
+/* Two places of a worker here and unused, and two that the first host has taken. */
 struct world {
     struct cv_worker_pool pool;
     struct cv_host hosts[HOSTS], *items[HOSTS], *host_of[PLACES];
@@ -46,7 +47,7 @@ static void set_up(struct world *world)
     world->pool.health.count = PLACES;
 }
 
-static void places_of_those_who_have_gone_are_given_to_others(void **state)
+static void places_of_departed_workers_are_reused(void **state)
 {
     struct world world;
     struct cleave_error err;
@@ -57,7 +58,8 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
                      CLEAVE_OK);
     assert_int_equal(world.hosts[0].first, 2);
     assert_string_equal(world.names[3], "join1.1");
-    /* While it is there, nobody else can have them; nor as long as it may come again. */
+    /* While it is connected, no other host can have them; nor as long as it may
+     * return. */
     assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[1], &err),
                      CLEAVE_EREFUSED);
     assert_string_equal(err.text, "there is no place left for its 2 slots");
@@ -72,7 +74,7 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
     assert_ptr_equal(world.host_of[3], &world.hosts[1]);
     assert_string_equal(world.names[2], "join2.0");
     assert_int_equal(world.pool.first_spare, PLACES);
-    /* Not those of one that was left out for its failures. */
+    /* Not those of a host that was left out for its failures. */
     world.hosts[1].state = CV_HOST_OUT;
     world.standing[2].out = true;
     assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[2], &err),
@@ -80,7 +82,7 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
     cv_arena_done(&world.arena);
 }
 
-static void starts_and_speeds_are_those_of_all(void **state)
+static void starts_and_speeds_cover_all_workers(void **state)
 {
     struct cv_worker_stats tallies[2] = { 0 };
     struct cv_worker_pool pool = { .tallies = tallies, .nworkers = 2 };
@@ -100,8 +102,8 @@ static void starts_and_speeds_are_those_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_of_those_who_have_gone_are_given_to_others),
-        cmocka_unit_test(starts_and_speeds_are_those_of_all),
+        cmocka_unit_test(places_of_departed_workers_are_reused),
+        cmocka_unit_test(starts_and_speeds_cover_all_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

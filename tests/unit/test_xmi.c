@@ -9,8 +9,8 @@
 enum { MOST_N = 8, ROUNDS = 3 };
 
 /* Roots of a polynomial c[0] + c[1] x + .. + c[degree] x^degree, all at once: each guess
- * is corrected by the value there over the product of distances to the others
- * (Durand and Kerner). */
+ * is corrected by the value there divided by the product of distances to the other
+ * guesses (Durand and Kerner). */
 static void find_roots(const double *c, int degree, double complex *root)
 {
     for (int j = 0; j < degree; j++)

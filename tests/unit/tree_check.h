@@ -117,7 +117,8 @@ static inline struct cv_greedy_tree greedy_of(uint32_t n, double d, double c,
     return tree;
 }
 
-/* Go to the next tree with parent[i] < i; from all parents 0 on. False after the last. */
+/* Go to the next tree with parent[i] < i; starting with all parents 0. False after the
+ * last. */
 static inline int next_tree(uint32_t *parent, uint32_t n)
 {
     for (uint32_t i = n; i-- > 2;) {

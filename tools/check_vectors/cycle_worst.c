@@ -1,9 +1,8 @@
-/* cycle_worst.c -- what the dearest order of service costs.
- * SPDX-License-Identifier: MIT
+/* cycle_worst.c -- cost of the dearest order of service. SPDX-License-Identifier: MIT
  *
  * At most, the n greatest of the 2n numbers are the maxima of the n links. That is
- * reached unless each place has exactly one of its two numbers among those, in which case
- * the places whose `leave` is (call them A) and those whose `enter` is (B) each form
+ * reached unless each place has exactly one of its two numbers among them, in which case
+ * the places whose `leave` is (call them A) and the places whose `enter` is (B) each form
  * their own cycles. One link from A to B then loses the least number of the upper half,
  * one from B to A gains the greatest of the lower half, unless both belong to one place
  * that is not alone on its side; then the second best of either is taken. */

@@ -1,5 +1,4 @@
-/* cycle_worst.h -- what the dearest order of service costs.
- * SPDX-License-Identifier: MIT
+/* cycle_worst.h -- cost of the dearest order of service. SPDX-License-Identifier: MIT
  *
  * The other end of what cv_cycle_best finds: how much there is to gain by an order. */
 #ifndef CYCLE_WORST_H

@@ -19,7 +19,7 @@ struct builder {
 
 static enum cleave_status build(struct builder *builder, struct json *out);
 
-/* Keep what stands between two places of the text, as written. */
+/* Keep the text between two places, as written. */
 static enum cleave_status keep(struct builder *builder, const char *from, size_t length,
                                const char **out)
 {
@@ -53,7 +53,7 @@ static enum cleave_status build_word(struct builder *builder, char first,
 }
 
 struct entry {
-    const char *key; /* of a map */
+    const char *key; /* key in a map */
     struct json value;
 };
 

@@ -11,10 +11,10 @@ struct json {
     enum json_kind kind;
     bool flag;
     double number;
-    const char *text;   /* of a text, or as written for a number or flag */
-    size_t count;       /* of a list or map                              */
-    struct json *items; /* of a list, or the values of a map             */
-    const char **keys;  /* of a map                                      */
+    const char *text;   /* text, or a number or flag as written */
+    size_t count;       /* entries of a list or map */
+    struct json *items; /* entries of a list, or the values of a map */
+    const char **keys;  /* keys of a map */
 };
 
 /* Read a file. Everything is owned by the arena. On failure returns NULL and writes a
@@ -22,7 +22,7 @@ struct json {
 const struct json *json_load(const char *path, struct cv_arena *arena, char *message,
                              size_t size);
 
-/* The value of a key, or NULL when `map` is no map or has no such key. */
+/* The value of a key, or NULL when `map` is not a map or lacks the key. */
 const struct json *json_get(const struct json *map, const char *key);
 
 #endif

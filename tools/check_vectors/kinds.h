@@ -5,7 +5,7 @@
 #include <cleave/policy.h>
 #include "vector_case.h"
 
-/* Cases of a format in a file of their own; `kinds` ends with a NULL alg. */
+/* Cases of a format in a separate file; `kinds` ends with a NULL alg. */
 struct case_format {
     const char *format;
     const struct case_kind *kinds;
@@ -23,7 +23,7 @@ extern const struct case_kind leaders_kinds[];
 /* The model of ready times that a case names; false and a failed case if it names none. */
 bool case_ready_model(struct vector_case *c, enum cleave_ready_model *out);
 
-/* The code for a kind, or NULL. *out_known tells whether the format is known at all. */
+/* The code for a kind, or NULL. *out_known: whether the format is known at all. */
 case_run *find_kind(const char *format, const char *alg, bool *out_known);
 
 #endif

@@ -83,7 +83,7 @@ static bool drive(struct vector_case *c, const struct cv_planned *planned,
     return ok;
 }
 
-/* Run what was planned on the platform and compare; takes `planned` over. */
+/* Run the plan on the platform and compare; takes `planned` over. */
 static void run_planned(struct vector_case *c, struct cv_planned *planned,
                         const struct cleave_platform *platform,
                         void (*look)(struct vector_case *c,

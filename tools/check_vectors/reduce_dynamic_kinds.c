@@ -61,7 +61,7 @@ static void expect_tree(struct vector_case *c, const struct cleave_tree *tree)
     expect_nothing(c, "order_independent_of_ties");
 }
 
-/* One algorithm of a platform: a case of its own, whose results are those listed for it. */
+/* One algorithm of a platform: a separate case, with its listed results. */
 static void run_algorithm(struct vector_case *c, const char *name, const struct json *out,
                           const struct cleave_costs *costs)
 {

@@ -15,7 +15,7 @@ static uint64_t case_elements(struct vector_case *c)
     const double n = case_number(c, "n");
 
     if (!(n >= 1 && n < 18446744073709551616.0 && n == floor(n))) {
-        case_fail(c, "input n: expected a whole number from 1 on, got %g", n);
+        case_fail(c, "input n: expected a whole number, 1 or more, got %g", n);
         return 1;
     }
     return n <= 9007199254740992.0 ? (uint64_t)n
@@ -80,8 +80,8 @@ static uint32_t *read_parent(struct vector_case *c, const struct json *list)
     return parent;
 }
 
-/* Where several nodes were equally good, any of the trees is right: the parents are not
- * compared, and the execution is that of the tree listed. */
+/* If several nodes were equally good, any of the trees is right: the parents are not
+ * compared, and the execution is the listed tree's. */
 static const uint32_t *settle_parent(struct vector_case *c, const uint32_t *parent,
                                      uint32_t n)
 {
@@ -123,7 +123,7 @@ static void expect_greedy(struct vector_case *c, struct cv_greedy_limit limit)
         return;
     expect_number(c, "length", tree.length_s);
     expect_numbers(c, "rev", tree.rev_s, n);
-    /* The plan must be what its execution gives. */
+    /* The plan must agree with its execution. */
     if (run_tree(c, tree.parent, n, &run) &&
         fabs(run.length_s - tree.length_s) > 1e-12 * tree.length_s)
         case_fail(c, "length: planned %.17g, executed %.17g", tree.length_s,
@@ -196,7 +196,7 @@ static void run_forward(struct vector_case *c)
     uint32_t *layout;
 
     if (parent == NULL) {
-        case_fail(c, "input parent: expected a list of whole numbers from -1 on");
+        case_fail(c, "input parent: expected a list of whole numbers, -1 or more");
         return;
     }
     if (!run_tree(c, parent, (uint32_t)list->count, &run) ||
@@ -255,8 +255,8 @@ static bool read_fraction(const struct json *value, double *p, double *q)
     return *end == '\0' && *q > 0;
 }
 
-/* Ratios of lengths that are whole numbers, compared exactly. The binomial strategy is
- * taken at d = c, the Fibonacci strategy without computation. */
+/* Ratios of lengths that are integers, compared exactly. The binomial strategy is taken
+ * at d = c, the Fibonacci strategy without computation. */
 static void expect_ratios(struct vector_case *c, const char *name, enum cv_strategy which,
                           enum cv_ties ties, const uint32_t *n, size_t count)
 {
@@ -301,7 +301,7 @@ static void run_bounds(struct vector_case *c)
     struct cv_greedy_tree tree;
 
     if (n < 1 || k < 1)
-        case_fail(c, "input: expected n and K from 1 on, got %u and %u", n, k);
+        case_fail(c, "input: expected n and K of 1 or more, got %u and %u", n, k);
     if (c->result != CASE_PASSED)
         return;
     expect_number(c, "lemma5_lower", cv_reduce_lower(n, d, compute));

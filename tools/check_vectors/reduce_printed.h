@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * (floor(log2 k + 1) + ceil(n / k - 2)) (d + c). Right only when k is a power of two: for
- * n = 6, k = 3, d = 1, c = 0 it says 2, and 3 is the least. What holds is
- * cv_reduce_upper_limited. */
+ * n = 6, k = 3, d = 1, c = 0 it says 2, and 3 is the least. cv_reduce_upper_limited is
+ * the correct bound. */
 #ifndef REDUCE_PRINTED_H
 #define REDUCE_PRINTED_H
 #include <stdint.h>

@@ -20,7 +20,7 @@ struct scene {
     struct cv_round_trip best; /* on the duplex port; no units when not computed */
 };
 
-/* A listed map as a case of its own. */
+/* A listed map as a separate case. */
 struct group {
     struct vector_case inner;
     const char *name;
@@ -301,7 +301,7 @@ static bool exact(struct scene *s, const struct cv_returns *returns,
                    &err);
 }
 
-/* Where other orders or shares are as good, the listed ones must still be: as good. */
+/* If other orders or shares are as good, the listed ones must still be as good. */
 static void check_listed_orders(struct scene *s, struct group *group,
                                 const struct cv_returns *returns)
 {
@@ -344,7 +344,7 @@ static double check_optimum(struct scene *s, const char *name,
     return trip.work;
 }
 
-/* The convex bound is at most the one listed, and never below what can be done. */
+/* The convex bound is at most the listed one, and never below a feasible value. */
 static void check_bound(struct scene *s, const char *name,
                         const struct cv_returns *returns, double reached)
 {
@@ -399,7 +399,7 @@ static void check_bounds(struct scene *s)
 
 /* --- least time --------------------------------------------------------------------- */
 
-/* A solver without a context of its own: the context points to the function. */
+/* A solver without a context: the context points to the function. */
 static enum cleave_status call_plain(void *context, const struct cv_returns *returns,
                                      double lifespan_s, struct cv_arena *arena,
                                      struct cv_round_trip *out, struct cleave_error *err)

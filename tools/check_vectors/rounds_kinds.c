@@ -16,7 +16,7 @@ struct scene {
     double lp_rel, best_rel;
 };
 
-/* A listed map as a case of its own. */
+/* A listed map as a separate case. */
 struct group {
     struct vector_case inner;
     const char *name;
@@ -59,7 +59,7 @@ static double tolerance(const struct vector_case *c, const char *name)
     return value != NULL ? value->number : c->rel;
 }
 
-/* Numbers per worker; those of the way back follow others where they are not listed. */
+/* Numbers per worker; unlisted numbers of the way back follow the other direction. */
 static const double *per_worker(struct vector_case *c, const char *name,
                                 const double *like, size_t n)
 {
@@ -253,7 +253,8 @@ static void check_best(struct scene *s)
     close_group(s, &group);
 }
 
-/* Good is what comes near the listed one; valid what the best plan known does not beat. */
+/* A good bound is near the listed one; a valid bound is not beaten by the best known
+ * plan. */
 static void check_bound(struct scene *s)
 {
     const struct json *best = json_get(json_get(s->c->out, "best"), "makespan_at_most");

@@ -19,10 +19,10 @@ struct recurrence {
     double tau_s, theta;
 };
 
-/* Of a round with this load, as it would be measured. Not positive for small loads when
- * theta < 1/2 and the declared latency is above f / (1 - 2 theta). */
+/* Measured value for a round with this load. Not positive for small loads when theta <
+ * 1/2 and the declared latency is above f / (1 - 2 theta). */
 double recurrence_sigma(const struct recurrence *recurrence, double load);
-/* Loads and measures of `rounds` rounds from a first load on. */
+/* Loads and measures of `rounds` rounds, starting with a first load. */
 void recurrence_run(const struct recurrence *recurrence, double first_load,
                     uint32_t rounds, double *loads, double *sigmas);
 
@@ -30,7 +30,7 @@ void recurrence_run(const struct recurrence *recurrence, double first_load,
 double recurrence_fixed_point(const struct recurrence *recurrence);
 /* By which the distance of 1 / load to its limit shrinks per round. */
 double recurrence_factor(const struct recurrence *recurrence);
-/* What a round really takes in the end: tau when the declared latency is right. */
+/* The final length of a round: tau when the declared latency is right. */
 double recurrence_round(const struct recurrence *recurrence);
 
 #endif

@@ -5,7 +5,7 @@
 #include "select/streams/stream_select.h"
 #include "streams_inputs.h"
 
-/* The workers of a published experiment: so many of each of these. */
+/* The workers of a published experiment: this many of each kind. */
 enum { TABLE_ROWS = 10, TABLE_COUNT = 100 };
 
 static const struct cleave_worker table[TABLE_ROWS] = {

@@ -17,7 +17,7 @@
 
 enum { HEAD = 5, MOST_SETTINGS = 3 };
 
-/* Profiles go on for so many horizons; what is behind lasts as long as need be. */
+/* Profiles last for this many horizons; later factors last as long as necessary. */
 static const double PROFILE_HORIZONS = 20;
 /* Times this close are the same. */
 static const double TIED_S = 1e-9;
@@ -182,7 +182,7 @@ static void expect_use(struct vector_case *c, const struct recorder *recorder)
     expect_number(c, "wait_send", recorder->stats.wait_send_s);
 }
 
-/* Where the rest was spread, all workers end at the same time but for rounding, which
+/* If the rest was spread, all workers end at the same time except for rounding, which
  * decides in which order their last results are fetched. The sum of the waits depends on
  * that: it is least with the shortest result first and greatest with the longest. */
 static void expect_waits(struct vector_case *c, const struct recorder *recorder,

@@ -1,4 +1,4 @@
-/* vector_case.h -- one case: its inputs, and what came out against what should have.
+/* vector_case.h -- one case: its inputs, and its actual and expected results.
  * SPDX-License-Identifier: MIT
  *
  * A kind reads its inputs, calls the library, and hands every result to an expect_ call

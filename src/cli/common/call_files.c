@@ -154,7 +154,7 @@ static int probe_folder(const struct use *use)
     struct stat info;
 
     if (stat(use->path, &info) == 0 && !S_ISDIR(info.st_mode))
-        return cv_refuse("%s: expected a folder, got '%s', which is none", use->option,
+        return cv_refuse("%s: expected a directory, got '%s'", use->option,
                          CV_ECHO(use->path));
     if (access(use->path, W_OK | X_OK) == 0)
         return CV_EXIT_DONE;

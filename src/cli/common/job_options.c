@@ -112,7 +112,7 @@ int cv_platform_save(const struct cleave_platform *platform,
 const struct cv_engine_fact cv_engines[CV_ENGINES] = {
     { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
       NULL },
-    { "simgrid", "SimGrid, in a process of its own: topologies whose links are shared",
+    { "simgrid", "SimGrid, in a separate process: topologies whose links are shared",
       cleave_simgrid_find },
 };
 

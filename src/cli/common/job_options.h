@@ -77,8 +77,8 @@ int cv_topology_platform(const struct cv_topology_options *options,
                          const struct cleave_simgrid *simgrid,
                          struct cleave_platform **out);
 
-#define CV_TRACE_FORMATS_HELP                                                           \
-    "A name that ends in .chrome.json makes it a trace for Perfetto, one that ends in " \
+#define CV_TRACE_FORMATS_HELP                                                            \
+    "A name that ends in .chrome.json writes a trace for Perfetto, a name that ends in " \
     ".paje a trace for ViTE."
 
 /* The command line of the call, for a shell. */
@@ -112,7 +112,7 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context);
         "many as are asked for, evenly spread in the order of names.")
 #define CV_TOPOLOGY_WORKERS \
     CV_OPTION(0, "--workers", COUNT, "N", where.count, \
-        "On a topology: so many of its hosts take part, evenly spread in the order of " \
+        "On a topology: use this many of its hosts, evenly spread in the order of " \
         "names. Default: all of them.", .min = 1, .max = 1e7)
 #define CV_TOPOLOGY_MASTER \
     CV_OPTION(0, "--master", TEXT, "HOST", where.master, \
@@ -132,7 +132,7 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context);
     { 0, "--master --worker-hosts --port --unit-bytes --unit-flops" more, CV_NEEDS, \
       "--topology", "%1 is about a topology: see --topology" }, \
     { 0, "--workers", CV_EXCLUDES, "--worker-hosts", \
-      "--workers and --worker-hosts cannot both say who takes part" }
+      "--workers and --worker-hosts cannot both select the workers" }
 /* For verbs that simulate. */
 #define CV_TOPOLOGY_ROWS \
     CV_TOPOLOGY_OPTION, CV_TOPOLOGY_MASTER, CV_TOPOLOGY_WORKERS, \

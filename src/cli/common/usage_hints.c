@@ -85,12 +85,12 @@ const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
                  "; it ends in a carriage return, as lines of a script of Windows do: "
                  "sed -i 's/\\r$//' SCRIPT");
     else if (strstr(name, "://") != NULL)
-        snprintf(buffer, size, "; of the network: curl -sfL %s | cleave ...",
+        snprintf(buffer, size, "; from the network: curl -sfL %s | cleave ...",
                  CV_ECHO(name));
     else if (is_list(name))
-        snprintf(buffer, size, "; each file has an option of its own: -i FILE -i FILE");
+        snprintf(buffer, size, "; repeat the option for each file: -i FILE -i FILE");
     else if (is_remote(name))
-        snprintf(buffer, size, "; of another machine: ssh %.*s cat %s | cleave ...",
+        snprintf(buffer, size, "; from another machine: ssh %.*s cat %s | cleave ...",
                  (int)strcspn(name, ":"), name, CV_ECHO(strchr(name, ':') + 1));
     return buffer;
 }
@@ -147,8 +147,8 @@ void cv_usage_hint_separator(const char *name)
     if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
         strpbrk(line, ";\t") == NULL)
         return;
-    cv_print_note("%s has no comma in its first line, but %s, and csv knows quotes only "
-                  "behind commas: --split '%s'",
+    cv_print_note("the first line of %s has no comma, but %s, and csv only finds quotes "
+                  "next to commas: --split '%s'",
                   CV_ECHO(name), strchr(line, ';') != NULL ? "';'" : "tabs",
                   strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }
@@ -255,7 +255,7 @@ int cv_foreign_variables_check(const char *const *words, size_t count)
             if (asks_for(words[i], variables[v].name) &&
                 getenv(variables[v].name) == NULL &&
                 !sets(words, count, variables[v].name))
-                return cv_refuse("nobody sets $%s here, so it would be empty: %s",
+                return cv_refuse("$%s is not set here, so it would be empty: %s",
                                  variables[v].name, variables[v].here);
     return CV_EXIT_DONE;
 }

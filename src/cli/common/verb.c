@@ -32,9 +32,9 @@ const char cv_program_summary[] =
 
 const char cv_program_description[] =
     "Splits one large divisible load over machines with different speeds and links so "
-    "that all of them finish together, and joins partial results along the tree that "
-    "costs least. It plans, simulates and runs with the same code, and shows how far the "
-    "result is from what no schedule can beat.";
+    "that all of them finish together, and joins partial results along the cheapest "
+    "tree. It plans, simulates and runs with the same code, and compares the result with "
+    "a lower bound.";
 
 const struct cv_option cv_help_option = { .name = "--help",
                                           .letter = 'h',

@@ -25,8 +25,7 @@ static const struct cv_option making[] = {
 
 static const struct cv_option output[] = {
     CV_FLAG(0, "--list", 1, list,
-            "Only list the figures there are, where they are in print and what is "
-            "claimed of them."),
+            "List the figures with their sources and claims, and make none."),
     CV_OPTION(0, "--out", TEXT, "DIR", out,
               "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as "
               "DIR/NAME.svg. The folder is made if missing."),

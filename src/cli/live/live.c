@@ -632,8 +632,8 @@ static const char *state_text(enum cleave_worker_state state, bool items)
 {
     static const char *const texts[] = {
         [CLEAVE_WORKER_BUSY] = "works",
-        [CLEAVE_WORKER_ABSENT] = "waits: its host is not there",
-        [CLEAVE_WORKER_RESTS] = "waits: others did what it failed with",
+        [CLEAVE_WORKER_ABSENT] = "waits: its host is not connected",
+        [CLEAVE_WORKER_RESTS] = "waits: chunks that failed here succeeded elsewhere",
         [CLEAVE_WORKER_HELD] = "waits for --delay, --load or --memfree",
         [CLEAVE_WORKER_STARVES] = "waits for input",
         [CLEAVE_WORKER_UNASKED] = "waits: the policy gives it nothing now",

@@ -116,8 +116,8 @@ static int read_columns(struct cv_job_log *log, const char *line)
     }
     for (int i = 0; i < NCOLUMNS; i++)
         if (columns[i].needed && !found[i])
-            return cv_refuse("--joblog: '%s' is not a job log that --resume could go on "
-                             "with: its first line has no column '%s'",
+            return cv_refuse("--joblog: --resume cannot continue '%s': its first line "
+                             "has no column '%s'",
                              CV_ECHO(log->out.path), columns[i].title);
     return CV_EXIT_DONE;
 }

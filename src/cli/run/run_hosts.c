@@ -175,13 +175,12 @@ static enum cleave_status copies_offer(const struct cv_host_fields *host,
         const char *processor = cv_processor_name(i);
         struct cv_words push = { .arena = reach->arena };
 
-        copies[i].absent = cv_arena_print(
-            reach->arena,
-            "its processor is %s, and --push has no copy for that: put one beside this "
-            "program as cleave-%s, or name it with --push-from FILE; 'make release' "
-            "makes "
-            "them",
-            processor, processor);
+        copies[i].absent =
+            cv_arena_print(reach->arena,
+                           "--push has no copy for its processor, %s: put one next to "
+                           "this program as cleave-%s, or name it with --push-from FILE; "
+                           "'make release' makes the copies",
+                           processor, processor);
         if (copies[i].absent == NULL)
             return cv_fail_memory(err, "the copies of cleave");
         if (copy->file == NULL)
@@ -192,8 +191,8 @@ static enum cleave_status copies_offer(const struct cv_host_fields *host,
         if (copies[i].push == NULL)
             return cv_fail_memory(err, "the copies of cleave");
     }
-    copies[CV_PROCESSORS].absent = "its processor is none that --push knows (uname -m): "
-                                   "install cleave there, and leave --push out";
+    copies[CV_PROCESSORS].absent = "--push does not know its processor (uname -m): "
+                                   "install cleave there, and omit --push";
     out->copies = copies;
     out->ncopies = CV_PROCESSORS + 1;
     return CLEAVE_OK;
@@ -353,8 +352,8 @@ static enum cleave_status count_gpus(const char *path, struct cv_host_fields *ho
         return CLEAVE_OK;
     if (host->ssh != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "%s: host '%s': gpus: auto counts those of this machine; expected "
-                       "how many the host has: ssh %s nvidia-smi -L",
+                       "%s: host '%s': gpus: auto counts the GPUs of this machine; set "
+                       "the number; to count them: ssh %s nvidia-smi -L",
                        path, host->name, host->ssh);
     host->gpus = cv_gpus_count("/dev");
     return host->gpus > 0
@@ -371,11 +370,10 @@ static enum cleave_status check_leader(const char *path, const struct cv_group *
                                        struct cleave_error *err)
 {
     if (group->count > 1)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "%s: worker '%s' leads others (via:) and has count: %u: in a run a leader is "
-            "one machine; write each by itself, with those behind it",
-            path, group->name, group->count);
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads other workers (via:) and has count: %u; in "
+                       "a run a leader is one machine: write one entry per leader",
+                       path, group->name, group->count);
     if (!is_host(host))
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: worker '%s' leads others (via:): in a run it has to be a "
@@ -719,7 +717,7 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     if (logins.length > LED_MOST) {
         cv_text_done(&logins);
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--via: expected at most %d bytes of hosts behind '%s', got %zu",
+                       "--via: expected at most %d bytes of hosts led by '%s', got %zu",
                        (int)LED_MOST, items[leader].name, logins.length);
     }
     cv_words_add(&words, "--sshlogin");
@@ -832,7 +830,7 @@ static enum cleave_status read_usual(const char *text, uint32_t *out,
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < 1 ||
         number > CV_HOST_SLOTS_MOST)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--workers: beside hosts expected the slots of each, 1 to %d, or "
+                       "--workers: with hosts, expected the slots of each, 1 to %d, or "
                        "100%%, got '%s'",
                        (int)CV_HOST_SLOTS_MOST, text);
     *out = (uint32_t)number;

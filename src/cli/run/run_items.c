@@ -203,10 +203,10 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
             mark = next;
             linked = next_linked;
             if (linked && mark == ITEMS && lists->count == 0)
-                return cv_fail(
-                    err, CLEAVE_EINPUT,
-                    "'%s' links its items to those of a list before, and there is none",
-                    call->operands[i]);
+                return cv_fail(err, CLEAVE_EINPUT,
+                               "'%s' links its items to those of the list before it; no "
+                               "list precedes it",
+                               call->operands[i]);
             if (mark == ITEMS)
                 CV_TRY(cv_item_lists_begin(lists, linked, err));
         } else if (mark == ITEMS) {
@@ -533,7 +533,7 @@ static int read_column(struct sizes *sizes, uint64_t column)
             status = cv_print_status(&err);
         else if (column > arguments.count)
             status = cv_refuse(
-                "--weight: item %llu has no column %llu; --colsep says where columns end",
+                "--weight: item %llu has no column %llu; --colsep sets the separator",
                 (unsigned long long)i + 1, (unsigned long long)column);
         else
             status = read_size(i, arguments.items[column - 1], &sizes->items[i]);
@@ -640,7 +640,7 @@ static int read_weight(struct sizes *sizes, const char *weight)
         const uint64_t column = strtoull(weight, NULL, 10);
 
         return column > 0 ? read_column(sizes, column)
-                          : cv_refuse("--weight: expected a column from 1 on, got 0");
+                          : cv_refuse("--weight: expected a column, 1 or more, got 0");
     }
     return ask_command(sizes, weight);
 }
@@ -741,8 +741,8 @@ static int find_sizes(const struct cv_call *call, const struct cv_item_commands 
     else
         status = measure_files(&sizes, &all);
     if (status == CV_EXIT_DONE && !all && values->policy != NULL)
-        return cv_refuse("--policy %s: items are not all files, so nobody knows what "
-                         "they take: say --weight or --costs",
+        return cv_refuse("--policy %s: not all items are files, so their costs are "
+                         "unknown: give --weight or --costs",
                          values->policy);
     if (status != CV_EXIT_DONE || !all || sizes.count == 0 || are_alike(&sizes))
         return status;

@@ -66,7 +66,7 @@ static int check_sign(const struct cv_call *call)
     for (size_t i = 1; i < call->noperands; i++)
         if (strcmp(call->operands[i], "::") == 0 ||
             strncmp(call->operands[i], ":::", 3) == 0)
-            return cv_refuse("'%s' is an argument of the command; items begin behind "
+            return cv_refuse("'%s' is an argument of the command; items begin after "
                              "':::' and a blank, --literal passes it on",
                              CV_ECHO(call->operands[i]));
     return CV_EXIT_DONE;
@@ -120,8 +120,8 @@ static int check_merge(const char *reduce, struct cv_arena *arena)
         strpbrk(reduce, "{|;&<(") != NULL)
         return CV_EXIT_DONE;
     snprintf(line, sizeof line, "%.180s {1} {2}", reduce);
-    return cv_refuse("--reduce: '%s' gets what it is to merge as one stream, which it "
-                     "leaves as it is: --reduce %s",
+    return cv_refuse("--reduce: '%s' gets its partial results as one stream and does not "
+                     "change it: --reduce %s",
                      reduce, cv_quoted(arena, line));
 }
 
@@ -342,9 +342,9 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     const char *behind = find_option_behind(call);
 
     if (behind != NULL)
-        return HINTED("'%s' is behind the command, which got it: options of cleave stand "
-                      "before the command",
-                      behind);
+        return HINTED(
+            "'%s' was passed to the command; put cleave's options before the command",
+            behind);
     if (items && hint_carriage(call))
         return true;
     if (!items && hint_deaf(call))
@@ -377,8 +377,8 @@ static bool hint_argument(const struct cv_call *call)
     }
     if (found == NULL)
         return false;
-    return HINTED("'%s' is an argument of the command, too, which has then read all of "
-                  "it for every chunk: chunks come on standard input, so leave it away",
+    return HINTED("'%s' is also an argument of the command, which has then read all of "
+                  "it for every chunk: omit it, chunks come on standard input",
                   CV_ECHO(found));
 }
 
@@ -556,8 +556,8 @@ static bool run_mistakes_headers(const struct cv_call *call,
     if (values->quiet)
         return true;
     if (result->header_goes_on != '\0')
-        cv_print_note("behind the header that is written once, outputs go on with lines "
-                      "that begin with %c, too: --header-out '%c' takes all of them",
+        cv_print_note("after the header that is written once, outputs have more lines "
+                      "that begin with %c: --header-out '%c' removes all of them",
                       result->header_goes_on, result->header_goes_on);
     if (!marked && (!result->header || line[strcspn(line, ",;\t")] == '\0'))
         return false;
@@ -632,13 +632,11 @@ static int check_items(const struct cv_call *call)
 {
     const char *place = cv_find_item_place(call);
 
-    return place == NULL
-               ? CV_EXIT_DONE
-               : cv_refuse("'%s' in the command stands for an item, and there are none: "
-                           "say which behind the command, as in ... {} ::: *.txt, or "
-                           "--each for the records of the input. A chunk comes on "
-                           "standard input. --literal passes braces on",
-                           place);
+    return place == NULL ? CV_EXIT_DONE
+                         : cv_refuse("'%s' in the command is a placeholder, but there "
+                                     "are no items: add them after the command (... {} "
+                                     "::: *.txt), or --each for records, or --literal",
+                                     place);
 }
 
 static bool is_plain_file(const char *name)
@@ -676,15 +674,15 @@ static int check_inputs(const struct cv_call *call)
     /* The shell has expanded a pattern. */
     several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
     if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
-        return cv_refuse(
-            "'%s' would be the command, because it is the first word that is no option. "
-            "If it is an input: -i %s%s; if it is the command, put '--' before it",
-            CV_ECHO(call->operands[0]), shown, several);
+        return cv_refuse("'%s' would be the command, because it is the first word that "
+                         "is not an option. If it is an input: -i %s%s; if it is the "
+                         "command, put '--' before it",
+                         CV_ECHO(call->operands[0]), shown, several);
     if (cv_is_program(call->operands[0]))
         return CV_EXIT_DONE;
     return cv_refuse(
-        "'%s' would be the command, because it is the first word that is no option, but "
-        "it is a file that cannot be run. If it is an input: -i %s%s",
+        "'%s' would be the command, because it is the first word that is not an option, "
+        "but it is not executable. If it is an input: -i %s%s",
         CV_ECHO(call->operands[0]), shown, several);
 }
 
@@ -760,8 +758,8 @@ static void hint_all_failed(const struct cv_call *call, bool several)
     const char *decoder = find_decoder(call), *sign = find_sign(call);
 
     if (decoder != NULL)
-        cv_print_note("all chunks failed: compressed inputs are decoded, so leave %s "
-                      "away; --decode none gives the bytes as they are",
+        cv_print_note("all chunks failed: compressed inputs are decoded, so omit %s; "
+                      "--decode none passes the compressed bytes",
                       decoder);
     else if (sign != NULL)
         cv_print_note("all chunks failed: '%s' was an argument of the command; a line "
@@ -801,8 +799,8 @@ int cv_run_check_empty(const struct cv_call *call)
         files++;
     shown = files > 0 ? CV_ECHO(call->operands[at]) : "";
     if (files > 0 && CV_IS_ONE_OF(call->operands[at - 1], "-i", "--input"))
-        return cv_refuse("standard input was empty, and '%s %s' is behind the command, "
-                         "which got it: options of cleave stand before the command",
+        return cv_refuse("standard input was empty, and '%s %s' was passed to the "
+                         "command; put cleave's options before the command",
                          call->operands[at - 1], shown);
     if (files > 1)
         return cv_refuse("standard input was empty, and %zu files are arguments of the "

@@ -66,7 +66,7 @@ static bool mpi_words_differ(const struct cv_mpi_words *first,
     while (next_word(first, &at[0], &words[0], &lengths[0]) &&
            next_word(other, &at[1], &words[1], &lengths[1])) {
         if (lengths[0] != lengths[1] || memcmp(words[0], words[1], lengths[0]) != 0) {
-            snprintf(out, size, "word %zu behind 'run' is '%s' and not '%s'", number,
+            snprintf(out, size, "word %zu after 'run' is '%s' and not '%s'", number,
                      cv_shown(words[1], lengths[1], shown[1], sizeof shown[1]),
                      cv_shown(words[0], lengths[0], shown[0], sizeof shown[0]));
             return true;
@@ -74,10 +74,10 @@ static bool mpi_words_differ(const struct cv_mpi_words *first,
         number++;
     }
     if (first->count != other->count)
-        snprintf(out, size, "there are %llu behind 'run' and not %llu",
+        snprintf(out, size, "there are %llu words after 'run' and not %llu",
                  (unsigned long long)other->count, (unsigned long long)first->count);
     else
-        snprintf(out, size, "those behind 'run' are alike up to word %zu", number - 1);
+        snprintf(out, size, "the words after 'run' are equal up to word %zu", number - 1);
     return true;
 }
 
@@ -167,7 +167,7 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
     if (path[0] == '\0')
         return cv_fail(err, CLEAVE_EENGINE,
                        "this cleave was built without %s: install %s and build it again, "
-                       "or say where lib/%s/libcleave-mpi.so is by CLEAVE_MPI_LIBRARY",
+                       "or set CLEAVE_MPI_LIBRARY to the path of lib/%s/libcleave-mpi.so",
                        flavour->title, flavour->package, flavour->name);
     /* MPI loads parts later that need its symbols. */
     out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -252,7 +252,7 @@ static struct cv_guard *make_guard(int rank)
     if (status == CLEAVE_OK)
         return guard;
     cv_guard_free(guard);
-    cv_print_note("--mpi: commands of rank %d will go on if it is killed: %s", rank,
+    cv_print_note("--mpi: commands of rank %d will continue if it is killed: %s", rank,
                   err.text);
     return NULL;
 }
@@ -285,8 +285,8 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
     /* Two MPIs that do not know each other start jobs of one rank. */
     return cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
                      rank == 0 ? ""
-                               : ": was it started by the mpirun of another MPI? "
-                                 "--mpi-library openmpi or mpich says which");
+                               : ": was it started by the mpirun of another MPI? Select "
+                                 "with --mpi-library openmpi or mpich");
 }
 
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)

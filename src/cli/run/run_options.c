@@ -27,7 +27,7 @@ static const struct cv_option input_options[] = {
         "are read one after the other. A pattern such as 'part-*.csv' stands for the files "
         "that match.", .file = CV_FILE_INPUT, .level = CV_FIRST),
     CV_FLAG(0, "--pipepart", 1, pipepart,
-        "The files of -a, else standard input, are data for chunks, as those of -i.", .level = CV_RARE),
+        "Read the files of -a, or else standard input, as data for chunks, like files of -i.", .level = CV_RARE),
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
@@ -43,33 +43,32 @@ static const struct cv_option input_options[] = {
     CV_FLAG(0, "--no-header", 1, no_header,
         "Treat the first record like all others, also of csv."),
     CV_OPTION(0, "--records", COUNT, "N", records,
-        "Every chunk has N records, but for the last of a file; with --block or "
-        "--policy, a multiple of N.", .min = 1, .max = 1e15),
+        "Give every chunk N records, except the last of a file; with --block or --policy, a "
+        "multiple of N.", .min = 1, .max = 1e15),
     CV_OPTION(0, "--together", TEXT, "KEY", together,
-        "Neighbouring records with the same key stay in one chunk. The key is a column, "
-        "as 2 (parted by tabs, with --split csv by its separator), or what an extended "
-        "regular expression matches, or its first part in parentheses."),
+        "Keep neighbouring records with the same key in one chunk. The key is a column, such "
+        "as 2 (separated by tabs, with --split csv by its separator), or the match of an "
+        "extended regular expression, or its first part in parentheses."),
     CV_OPTION(0, "--pairs", TEXT, "FILE", pairs,
-        "Give the records of this file that belong to those of a chunk to its command, "
-        "on descriptor 3. Needs --split fastq."),
+        "Give each command the records of this file that belong to its chunk, on descriptor "
+        "3. Needs --split fastq."),
     CV_OPTION(0, "--max-record", UNITS, "SIZE", max_record,
-        "A record of more bytes is an error, as a stream keeps one in memory until its "
-        "end has come. Default 1 GiB.", .level = CV_RARE),
+        "Refuse records of more bytes: for a stream, a record is in memory until its end "
+        "arrives. Default 1 GiB.", .level = CV_RARE),
     CV_OPTION(0, "--decode", TEXT, "HOW", decode,
-        "How inputs are decoded: auto (default): by their first bytes; gzip, bgzf, zstd, "
-        "xz, bzip2, lz4: all of them so; none: not at all. With auto, an archive, a "
-        "program and other inputs that are no text are refused, with what to type, and "
-        "records of fixed:BYTES may be any bytes, except for the first ones of compressed "
-        "files.", .add_words = cv_decode_words),
+        "Decode inputs: auto (default) by their first bytes; gzip, bgzf, zstd, xz, bzip2, "
+        "lz4: all inputs with this format; none: not at all. With auto, archives, programs "
+        "and other inputs that are not text are refused, with the command to type. Records "
+        "of fixed:BYTES may be any bytes except the first bytes of compressed files.", .add_words = cv_decode_words),
     CV_OPTION(0, "--recend", TEXT, "END", record_end,
         "As of GNU parallel: '\\n' is --split lines, '\\0' is --split nul.",
         .level = CV_RARE),
     CV_OPTION(0, "--recstart", TEXT, "TEXT", record_start,
         "With --recend '\\n': records begin with lines that begin so.", .level = CV_RARE),
     CV_OPTION(0, "--fetch", TEXT, "CMD", fetch,
-        "The input is what this line for a shell writes: bytes {begin} to {end}, the "
-        "last one, or {length} of them, of the input {}, as 'curl -sfr {begin}-{end} "
-        "URL'. Tried again if it fails. Needs --size.", .level = CV_RARE),
+        "Read the input from this shell line, which writes bytes {begin} to {end} "
+        "(inclusive), {length} bytes of the input {}: 'curl -sfr {begin}-{end} URL'. It is "
+        "repeated if it fails. Needs --size.", .level = CV_RARE),
     CV_OPTION(0, "--size", TEXT, "BYTES|CMD", fetch_size,
         "With --fetch: bytes of the input, or a command that writes them, or an answer "
         "of HTTP with Content-Length, as 'curl -sIL URL'.", .level = CV_RARE),
@@ -77,13 +76,13 @@ static const struct cv_option input_options[] = {
 
 static const struct cv_option item_options[] = {
     CV_FLAG(0, "--each", 1, each,
-        "Run a command for each record of the input, which is put in the place of {} or "
-        "behind the command. Standard input of commands is empty."),
+        "Run a command for each record of the input, which replaces {} or follows the "
+        "command. Standard input of commands is empty."),
     CV_OPTION('a', "--arg-file", REPEAT, "FILE", item_files,
         "Run a command for each line of this file (-: stdin). Given several times, or "
         "with lists after :::, for each combination.", .level = CV_FIRST),
     CV_FLAG('0', "--null", 1, null,
-        "Items that are read end in NUL, as those of 'find -print0' do."),
+        "Read items that end in NUL, such as those of 'find -print0'."),
     CV_FLAG('r', "--no-run-if-empty", 1, skip_blank,
         "Skip items that are empty or blank.", .level = CV_RARE),
     CV_OPTION('E', "--eof", TEXT, "TEXT", eof,
@@ -92,18 +91,18 @@ static const struct cv_option item_options[] = {
         "Items of lists that are read end in this instead of an end of line: a comma, "
         "'\\t', '\\0'."),
     CV_FLAG(0, "--link", 1, link,
-        "Take lists together: the first of each, the second of each. Those that are "
-        "shorter begin again. :::+ and ::::+ link a list to the one before and end with "
-        "the shorter.", .level = CV_RARE),
+        "Take lists together: the first item of each, the second of each. Shorter lists "
+        "begin again. :::+ and ::::+ link a list to the one before and end with the shorter "
+        "list.", .level = CV_RARE),
     CV_OPTION('C', "--colsep", TEXT, "REGEX", colsep,
-        "Part each item where REGEX matches: {1} is the first column. With --header : "
-        "the first item of each list has names for them: {name}."),
+        "Split each item at matches of REGEX: {1} is the first column. With --header : the "
+        "first item of each list names the columns: {name}."),
     CV_OPTION('I', "--replace", TEXT, "SIGN", replace,
-        "What stands for an item instead of {}. --replace alone is --replace {}.",
+        "Use this placeholder for an item instead of {}. --replace alone is --replace {}.",
         .implied = "{}"),
     CV_OPTION(0, "--rpl", REPEAT, "RULE", rules,
-        "Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in the "
-        "command there will be the item with this done to it.", .level = CV_RARE),
+        "Define another placeholder, {SIGN} s/REGEX/TEXT/ as one word: SIGN in the command "
+        "is replaced by the item after this substitution.", .level = CV_RARE),
     CV_FLAG(0, "--plus", 1, plus,
         "Know {##}, {0#} and places like the expansions of bash, {%.txt}, {#pre}, "
         "{/a/b}, {:2:3}, {:-text}, {^^a}; {..}, {+/}, {+.} and their like are known "
@@ -113,11 +112,11 @@ static const struct cv_option item_options[] = {
         "one word that is not a program is a line for a shell, and signs between several "
         "words (| || && ; > >> < 2> 2>&1) make a line of them."),
     CV_OPTION('n', "--max-args", COUNT, "N", max_args,
-        "Give so many items to each command. 0: none, and run it once for each.",
+        "Pass up to N items to each command. 0: pass none, and run the command once for each item.",
         .min = 0, .max = 1e9),
     CV_OPTION('N', "--max-replace-args", COUNT, "N", max_replace_args,
-        "Give so many items to each command, and repeat the word with {} for each. Of "
-        "chunks: so many records.", .min = 0, .max = 1e9, .level = CV_RARE),
+        "Pass up to N items to each command, and repeat the word with {} for each. For "
+        "chunks: N records.", .min = 0, .max = 1e9, .level = CV_RARE),
     CV_OPTION('L', "--max-lines", COUNT, "N", max_lines,
         "Give N lines to each command, and repeat the word with {} for each. A line that "
         "ends in a blank is continued by the next one.", .min = 1, .max = 1e9, .level = CV_RARE),
@@ -137,21 +136,20 @@ static const struct cv_option item_options[] = {
     CV_OPTION(0, "--tagstring", TEXT, "TEXT", tagstring,
         "Put this text and a tab there; places in it are filled.", .level = CV_RARE),
     CV_OPTION(0, "--results", TEXT, "DIR", results,
-        "Keep what each command writes, instead of writing it, in DIR/1/ITEM/stdout and "
-        "stderr; of several lists in DIR/1/ITEM/2/ITEM. If DIR has places, it is the "
-        "name of the file. FILE.csv, FILE.tsv or FILE.json: as a row each of one file; "
+        "Keep the output of each command, instead of writing it, in DIR/1/ITEM/stdout and "
+        "stderr; with several lists in DIR/1/ITEM/2/ITEM. If DIR has placeholders, it is the "
+        "name of the file. FILE.csv, FILE.tsv or FILE.json: as one row each of one file; "
         "'-.csv' is standard output."),
     CV_FLAG(0, "--files", 1, files,
-        "Keep each output in a file of its own, in --tmpdir or --results, and write its "
-        "name.", .level = CV_RARE),
+        "Keep each output in its own file, in --tmpdir or --results, and write its name.", .level = CV_RARE),
     CV_OPTION(0, "--weight", TEXT, "COLUMN|COMMAND", weight,
-        "What each item takes, in any unit: the long ones are begun first. The number of "
-        "a column (--colsep) or list that has it, or a command for the shell that reads "
-        "the items, a line each, and writes a number for each. Default: the length of "
-        "the files that items name."),
+        "Cost of each item, in any unit; long items begin first. Give the number of a column "
+        "(--colsep) or list that has it, or a shell command that reads the items, one per "
+        "line, and writes a number for each. Default: the length of the files that items "
+        "name."),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
-        "What each item takes, from the run times of the same commands in a job log of "
-        "an earlier run.", .level = CV_RARE),
+        "Cost of each item from the run times of the same commands in a job log of an "
+        "earlier run.", .level = CV_RARE),
     CV_FLAG(0, "--ungroup", 1, ungroup,
         "Let commands write to the output themselves, as they go: lines of several may "
         "be mixed, and nothing is kept.", .level = CV_RARE),
@@ -166,10 +164,10 @@ static const struct cv_option worker_options[] = {
         "'\\,' for a comma in them; 'cpu*14' are fourteen, and 'gpu[0-1]:env "
         "CUDA_VISIBLE_DEVICES={i}' two with their numbers. Default: 100%.", .level = CV_FIRST),
     CV_OPTION(0, "--pin", MAYBE, "[=cores]", pin,
-        "Keep the commands of each worker on a core of its own: fast cores before slow "
-        "ones, and NUMA nodes in turn; on hosts too. --pin=nodes: on the cores of one "
-        "NUMA node. Commands of --reduce run anywhere. Default: the kernel places them, "
-        "which is as good where no memory is far and nothing else runs.", .level = CV_RARE),
+        "Pin the commands of each worker to one core: fast cores before slow ones, and NUMA "
+        "nodes in turn; on hosts too. --pin=nodes: to the cores of one NUMA node. Commands "
+        "of --reduce run anywhere. Default: the kernel places them, which is as good if no "
+        "memory is far and nothing else runs.", .level = CV_RARE),
     CV_OPTION(0, "--delay", SECONDS, "TIME", delay_s,
         "Begin no command on this machine sooner than this after the one before."),
     CV_OPTION(0, "--load", TEXT, "N", load,
@@ -182,23 +180,23 @@ static const struct cv_option worker_options[] = {
         .min = 1, .max = 19, .level = CV_RARE),
     CV_OPTION(0, "--hosts", TEXT, "HOSTS|FILE", hosts,
         "Use other machines, reached by ssh. In 'a,b:4,me@c,node[01-16]' b has 4 slots, the "
-        "others as many as cores that a command may use there; ':' is this machine. With "
-        "-j N each has N unless it says otherwise. What has a slash, ends in .yaml, .yml "
-        "or .json, or is the name of a file is a platform file: its workers, with what "
-        "it knows of their costs; those with ssh: or slots: are other machines.",
+        "other hosts one per core that a command may use there; ':' is this machine. -j N "
+        "gives N slots to each host without a number. A word that has a slash, ends in "
+        ".yaml, .yml or .json, or names a file is a platform file: its workers with their "
+        "declared costs; workers with ssh: or slots: are other machines.",
         .file = CV_FILE_READ, .level = CV_FIRST),
     CV_OPTION('S', "--sshlogin", REPEAT, "HOSTS", logins,
         "The same, as GNU parallel spells it. 'a,4/b,me@c,8/:' or '4/ssh -p 2222 b'; may "
         "be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--hosts-file", TEXT, "FILE", hosts_file,
-        "The same from a file, a line each: as --sshlogin has them, or as MPI does, 'b "
-        "slots=4' and 'b:4'. Where a host has several lines without a number, as in "
+        "Use the hosts in this file, one per line: as for --sshlogin, or in the form of MPI, "
+        "'b slots=4' and 'b:4'. If a host has several lines without a number, as in "
         "$PBS_NODEFILE, each is a slot. '#' begins a comment."),
     CV_OPTION(0, "--via", REPEAT, "HOST[:HOSTS]", via,
-        "This host leads others: it takes large chunks, and shares them over the hosts "
-        "behind it and its own slots. 'gate:node[01-16]' names these, with ':4' for "
-        "slots if --hosts does not name them; 'gate' alone leads all other hosts. May be "
-        "given several times, and for hosts behind others.", .level = CV_RARE),
+        "Make this host a leader: it takes large chunks, and shares them over its hosts and "
+        "its own slots. 'gate:node[01-16]' names the hosts, with ':4' for slots if --hosts "
+        "does not name them; 'gate' alone leads all other hosts. Repeatable; a leader may "
+        "lead leaders.", .level = CV_RARE),
     CV_FLAG(0, "--mpi", 1, mpi,
         "The other ranks are the workers: for 'mpirun -n 9 cleave run --mpi ...'. Rank 0 "
         "is the master, and its exit status counts. With --reduce, outputs are reduced "
@@ -207,9 +205,9 @@ static const struct cv_option worker_options[] = {
         "Which MPI has started the ranks: openmpi or mpich. Default: what mpirun says in "
         "the environment.", .level = CV_RARE),
     CV_OPTION(0, "--leaders", TEXT, "node|N", leaders,
-        "With --mpi: of the ranks of each machine, or of every N of them, one leads. It "
-        "takes large chunks and shares them over as many commands at a time as it leads "
-        "ranks, which wait; rank 0 has fewer to serve.", .level = CV_RARE),
+        "With --mpi: one rank of each machine, or of every N ranks, leads. It takes large "
+        "chunks and runs as many commands at a time as it leads ranks, which wait; rank 0 "
+        "has fewer ranks to serve.", .level = CV_RARE),
     CV_FLAG(0, "--slurm", 1, slurm,
         "The tasks of this Slurm job are the workers, for 'cleave run --slurm' inside "
         "sbatch or salloc: one step of srun for each node, with as many commands at a "
@@ -220,27 +218,28 @@ static const struct cv_option worker_options[] = {
         "bytes of length, the highest first, and the chunk; it answers each in the same "
         "form."),
     CV_FLAG(0, "--cat", 1, cat,
-        "Put each chunk into a file, which can be read as often as one likes, and run "
-        "the command as a line for the shell with its name for {}, or behind it. It is "
-        "removed when the command has ended."),
+        "Put each chunk into a file, which can be read repeatedly, and run the command as a "
+        "shell line with the file's name for {}, or after it. The file is removed when the "
+        "command has ended."),
     CV_FLAG(0, "--literal", 1, literal,
-        "Pass {} and ::: in the command on as they are. Without it they stand for items.",
+        "Pass {} and ::: in the command on unchanged. Without it they are placeholders and "
+        "begin items.",
         ),
     CV_FLAG(0, "--framed", 1, framed,
-        "Be a command of --persistent: pieces come on standard input, each behind its "
-        "length, and every one is shared out and answered with its output. Hosts stay "
-        "connected. So a run leads others: --via, or via: of a platform file, starts it.", .level = CV_RARE),
+        "Be a command of --persistent: pieces come on standard input, each after its length, "
+        "and every piece is shared out and answered with its output. Hosts stay connected. A "
+        "run starts it to lead hosts: --via, or via: of a platform file.", .level = CV_RARE),
     CV_OPTION(0, "--as", TEXT, "NAME", as,
-        "Be this worker of the platform file: those behind it (via: NAME) are the hosts, "
-        "and its own slots are on this machine. In a list of hosts, this machine.", .level = CV_RARE),
+        "Be this worker of the platform file: the workers with via: NAME are the hosts, and "
+        "its own slots are on this machine. In a list of hosts, this machine.", .level = CV_RARE),
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
-        "Who gets how much: one of 'cleave policies'. Default auto, which is learn here: "
-        "it measures while it runs."),
+        "Share out the work with one of 'cleave policies'. Default auto, which is learn "
+        "here: it measures while it runs."),
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
         "Set a parameter of the policy. May be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
-        "Give every command about so many bytes, instead of what a policy says. Of a "
-        "pipe, one such block per worker and some more are kept in memory."),
+        "Give every command about N bytes, instead of the sizes of a policy. For a pipe, one "
+        "such block per worker and a few more are kept in memory."),
     CV_OPTION(0, "--backups", TEXT, "WHEN", backups,
         "When no input is left to start, let an idle worker run a late chunk a second "
         "time. The first result counts, the other command is stopped. auto (default): "
@@ -253,12 +252,12 @@ static const struct cv_option host_options[] = {
         "How to reach hosts with ssh:, for instance 'ssh -F FILE'. Default: ssh, which "
         "never asks for a password here."),
     CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
-        "Where cleave is on the hosts. Default: cleave, found in PATH there; for hosts "
-        "without ssh: this very program."),
+        "Path of cleave on the hosts. Default: cleave, found in PATH there; for hosts "
+        "without ssh: this program."),
     CV_FLAG(0, "--push", 1, push,
-        "Take a copy of cleave to hosts that lack it, into ~/.cache/cleave there: this "
-        "program, or cleave-x86_64, cleave-aarch64 beside it, as the host's processor "
-        "asks for (uname -m)."),
+        "Copy cleave to hosts that lack it, into ~/.cache/cleave there: this program, or "
+        "cleave-x86_64 or cleave-aarch64 next to it, whichever fits the host's processor "
+        "(uname -m)."),
     CV_OPTION(0, "--push-from", REPEAT, "PATH", push_from,
         "Where --push finds copies for other processors: a program, linked statically, "
         "or a folder with some, such as 'make release' makes. May be given several times.", .level = CV_RARE),
@@ -266,12 +265,12 @@ static const struct cv_option host_options[] = {
         "Hosts that see the input files under the same names read them themselves. To "
         "others they are sent."),
     CV_OPTION(0, "--workdir", TEXT, "DIR", work_directory,
-        "The folder in which commands run on hosts. Default: where ssh begins. Of items: "
-        "it is made if need be; '.' is this folder, '...' one of its own."),
+        "Run commands on hosts in this directory. Default: where ssh begins. For items it is "
+        "made if necessary; '.' is this directory, '...' a separate one."),
     CV_OPTION(0, "--transferfile", REPEAT, "NAME", transfers,
         "Send this file to the host before the command of an item begins. NAME has "
-        "places, as in '{}'; FOLDER/./NAME is NAME there. With --shared-input it is not "
-        "sent where the same file is there already. May be given several times."),
+        "placeholders, such as '{}'; FOLDER/./NAME is NAME there. With --shared-input it is "
+        "not sent if the same file already exists there. Repeatable."),
     CV_FLAG(0, "--transfer", 1, transfer,
         "Send the file that an item names, as --transferfile {} does.", .level = CV_RARE),
     CV_OPTION(0, "--return", REPEAT, "NAME", returns,
@@ -280,47 +279,47 @@ static const struct cv_option host_options[] = {
     CV_OPTION(0, "--basefile", REPEAT, "FILE", basefiles,
         "Send this file to each host before its first item. May be given several times.", .level = CV_RARE),
     CV_FLAG(0, "--cleanup", 1, cleanup,
-        "Remove files that were sent from the hosts when they are not needed any more, "
-        "and those that were brought back."),
+        "Remove files from the hosts that were sent and are no longer needed, or that were "
+        "brought back."),
     CV_OPTION(0, "--env", REPEAT, "NAME", environment,
         "Give this variable to commands on hosts as it is here, or NAME=VALUE. May be "
         "given several times."),
     CV_OPTION(0, "--connect-timeout", SECONDS, "TIME", connect_timeout_s,
         "Leave out a host that is not ready by then. Default 10 s, with --slurm 60 s.", .level = CV_RARE),
     CV_OPTION(0, "--host-timeout", SECONDS, "TIME", host_timeout_s,
-        "A host of which nothing is heard for so long is gone; its chunks go elsewhere. "
-        "Default 10 s.", .level = CV_RARE),
+        "Drop a host that sends nothing for TIME; its chunks move to other hosts. Default 10 "
+        "s.", .level = CV_RARE),
     CV_OPTION(0, "--join-socket", TEXT, "PATH", join_socket,
         "Make a socket there that only you can open, by which more workers join while it "
         "runs: 'cleave join PATH', or 'cleave join THIS-MACHINE:PATH' elsewhere."),
     CV_OPTION(0, "--listen", TEXT, "ADDRESS", listen,
         "Let workers that have the key of --key join over TLS. They are started by "
-        "'cleave join ADDRESS --key FILE'. ADDRESS is HOST:PORT, or PORT for processes of this machine alone. "
+        "'cleave join ADDRESS --key FILE'. ADDRESS is HOST:PORT, or PORT for processes of "
+        "this machine alone. "
         "0.0.0.0:PORT listens on all addresses; port 0 is any free one, which is printed."),
     CV_OPTION(0, "--key", TEXT, "FILE", key,
         "The key for --listen, which 'cleave keygen FILE' makes. Only you may read FILE."),
     CV_OPTION(0, "--grace", SECONDS, "TIME", grace_s,
-        "So long a host that leaves, as it is not in the file of hosts any more or was "
-        "told to end (SIGTERM), has to end what it has; the rest goes elsewhere. Default "
-        "10 s.", .level = CV_RARE),
+        "Give a host that leaves TIME to finish its chunks; the rest moves to other hosts. A "
+        "host leaves when it is removed from the file of hosts or gets SIGTERM. Default 10 s.", .level = CV_RARE),
 };
 
 static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "FILE", output,
-        "Write the outputs to this file when all succeeded. One that ends in .gz or .bgz (both: BGZF), .zst, "
-        ".xz, .bz2 or .lz4 is compressed, unless the outputs are. If a run fails or is stopped, "
-        "the partial output stays next to it, and cleave prints its name. "
-        "'DIR/part-{chunk}' is a file for each chunk, named after its first byte in the input. "
-        "Default, and -: standard output.", .file = CV_FILE_RESULT, .level = CV_FIRST),
+        "Write the outputs to this file when all succeeded. A name that ends in .gz or .bgz "
+        "(both: BGZF), .zst, .xz, .bz2 or .lz4 compresses it, unless the outputs are "
+        "compressed. If a run fails or is stopped, the partial output stays next to it, and "
+        "cleave prints its name. 'DIR/part-{chunk}' is a file for each chunk, named after "
+        "its first byte in the input. Default, and -: standard output.", .file = CV_FILE_RESULT, .level = CV_FIRST),
     CV_FLAG('k', "--keep-order", 0, unordered,
         "Write outputs in the order of the input; this is the default.", .level = CV_RARE),
     CV_FLAG('u', "--unordered", 1, unordered,
         "Write each output as soon as its command has ended."),
     CV_FLAG(0, "--line-buffer", 1, line_buffer,
-        "Write each line of an output as soon as it is whole. Of chunks these are, in "
-        "the order of the input, the lines of the one whose turn it is; of items, and "
-        "with -u, lines of several commands alternate, and none is mixed with another. "
-        "What was written of a chunk cannot be taken back: it is not tried again."),
+        "Write each line of an output as soon as it is complete. For chunks these are, in "
+        "input order, the lines of the chunk whose turn it is; for items, and with -u, lines "
+        "of several commands alternate, and lines are never mixed. A chunk with written "
+        "lines cannot be taken back: it is not tried again."),
     CV_FLAG(0, "--group", 1, group,
         "Write nothing of an output before its command has succeeded. Without it, to a "
         "pipe or a terminal, the lines of the chunk whose turn it is are written while "
@@ -343,8 +342,7 @@ static const struct cv_option output_options[] = {
     CV_FLAG(0, "--commutative", 1, commutative,
         "Let --reduce CMD take outputs in any order.", .level = CV_RARE),
     CV_OPTION(0, "--memory", UNITS, "SIZE", memory,
-        "Keep at most so many bytes of output that waits for its turn in memory, and the "
-        "rest in files. Default 256 MB."),
+        "Keep at most N bytes of waiting output in memory, and the rest in files. Default 256 MB."),
     CV_OPTION(0, "--tmpdir", TEXT, "DIR", directory,
         "Where those files are. Default: TMPDIR, else /tmp.", .level = CV_RARE),
 };
@@ -359,22 +357,22 @@ static const struct cv_option failure_options[] = {
         "the run ends with 1. Default: 0,1 for grep, egrep, fgrep, zgrep, rg, ag, diff and "
         "cmp, else 0."),
     CV_FLAG(0, "--isolate", 1, isolate,
-        "When a chunk fails for good, give its halves to commands of their own, and so "
-        "on, until the records are found that make the command fail: only these have no "
-        "output. One of n takes about 2 log2 n runs."),
+        "When a chunk fails for good, give its halves to separate commands, and so on, until "
+        "the records are found that make the command fail: only these have no output. One "
+        "bad record among n takes about 2 log2 n runs."),
     CV_OPTION(0, "--timeout", TEXT, "TIME", timeout,
         "Stop a command that takes longer than this (90, 5m, 1h30m) on its chunk, which "
         "then has failed. Of items here also N%, as in 200%: N% of the median of those "
         "that have succeeded. Default: none."),
     CV_OPTION(0, "--halt", TEXT, "WHEN", halt,
-        "never: do the rest all the same. soon,fail=N or soon,fail=N%: start nothing new "
-        "after so many failed chunks. now,fail=N: stop what is running, too. success=N "
-        "and done=N count those that did not fail, and all. Default: soon, when 100 "
-        "chunks (10, if their commands had read nothing) have failed and none has "
-        "succeeded (without --header: none but what begins a file), else never."),
+        "never: do the rest anyway. soon,fail=N or soon,fail=N%: start nothing new after N "
+        "failed chunks. now,fail=N: also stop running commands. success=N and done=N count "
+        "successes, and all. Default: soon, when 100 chunks (10, if their commands had read "
+        "nothing) have failed and none has succeeded (without --header: none except those "
+        "that begin a file), else never."),
     CV_OPTION(0, "--failed", TEXT, "DIR", failed,
-        "Keep the input of every chunk that failed for good in this folder, as "
-        "NAME.BEGIN-END. Files that are there already are not touched.",
+        "Keep the input of every chunk that failed for good in this directory, as "
+        "NAME.BEGIN-END. Existing files are kept.",
         .file = CV_FILE_FOLDER),
     CV_OPTION(0, "--journal", TEXT, "FILE", journal,
         "Keep finished chunks in this file, for --resume. It is an SQLite database.",
@@ -389,7 +387,7 @@ static const struct cv_option report_options[] = {
         "Write a line for every end of a command, with the columns of GNU parallel. With "
         "--resume, or as +FILE, lines are added to those there are.", .file = CV_FILE_WRITTEN),
     CV_FLAG('v', "--verbose", 1, verbose,
-        "Write each command line to standard error when it begins; of chunks, the command "
+        "Write each command line to standard error when it begins; for chunks, the command "
         "once. At the end, write the summary in full."),
     CV_FLAG(0, "--summary", 1, summary,
         "Write the summary in full: where the time went, and a row for each worker. "
@@ -407,7 +405,7 @@ static const struct cv_option report_options[] = {
         "--live are short for the first two.", .add_words = progress_words, .level = CV_FIRST),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,
         "Show the page of cleave report while it runs, to browsers of this machine: it "
-        "keeps itself new. Port 0 takes one that is free. From another machine: ssh -L "
+        "updates itself. Port 0 takes a free port. From another machine: ssh -L "
         "PORT:127.0.0.1:PORT HOST."),
     CV_OPTION(0, "--trace", TEXT, "FILE", trace,
         "Write every event and order to this file, as JSON lines. "
@@ -421,10 +419,11 @@ static const struct cv_option report_options[] = {
 
 static const struct cv_option check_options[] = {
     CV_OPTION(0, "--sample", UNITS, "SIZE", sample,
-        "Take the first records, about SIZE bytes. At most 4000 records are taken. Default 256 kB.", .level = CV_FIRST),
+        "Take the first records, about SIZE bytes. At most 4000 records are taken. Default "
+        "256 kB.", .level = CV_FIRST),
     CV_OPTION(0, "--timeout", TEXT, "TIME", timeout,
-        "End the check after this time. The verdict is that of the cuts that were made. "
-        "Default 30s.", .level = CV_FIRST),
+        "End the check after this time. The verdict covers the cuts that were made. Default "
+        "30s.", .level = CV_FIRST),
     CV_FLAG(0, "--json", 1, json, "Write the result as JSON."),
     CV_FLAG('q', "--quiet", 1, quiet, "Write no messages except errors and examples."),
 };
@@ -529,7 +528,8 @@ int cv_backups_read(const char *text, enum cleave_backups *out)
 
 #define HOSTS "--hosts --sshlogin --hosts-file --via"
 #define NEED_ITEMS                                                                     \
-    "%1 is for items, and there are none: say which behind the command, as in ... {} " \
+    "%1 is for items, and there are no items: name them after the command, as in ... " \
+    "{} "                                                                              \
     "::: *.txt, or "
 #define FRAMED                                                                           \
     "--framed: pieces come on standard input and answers go to standard output: "        \
@@ -537,7 +537,7 @@ int cv_backups_read(const char *text, enum cleave_backups *out)
     "no items, input, mates, output, journal, log, trace or folder of what failed, and " \
     "neither --json, --serve, --dry-run nor --mpi"
 #define LINES \
-    "with --line-buffer lines of a chunk are gone before it is done: expected no "
+    "with --line-buffer lines of a chunk are written before it is done: expected no "
 
 /* A rule with CV_NEEDS and no others is broken by its options alone. */
 static const struct cv_option_rule rules[] = {
@@ -589,7 +589,7 @@ static const struct cv_option_rule rules[] = {
     { 0, "--mpi", CV_EXCLUDES, "--pin",
       "--pin: with --mpi the launcher does it: mpirun --bind-to core" },
     { 0, "--leaders", CV_NEEDS, "--mpi",
-      "--leaders needs --mpi; of hosts, --via HOST says who leads" },
+      "--leaders needs --mpi; for hosts, name leaders with --via HOST" },
     { 0, "--mpi-library", CV_NEEDS, "--mpi", "--mpi-library needs --mpi" },
     { CV_RUN_LOCAL, "--push --push-from --ssh --remote", CV_NEEDS,
       "--hosts-file", /* it may name some later */
@@ -632,9 +632,9 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS, "--many", CV_EXCLUDES,
       "--tag --tagstring --results --files --journal --weight --costs --transferfile "
       "--transfer --return --ungroup --line-buffer",
-      "with --many items have no command of their own: expected none of --tag, "
-      "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
-      "--ungroup and --line-buffer" },
+      "with --many items share commands: expected none of --tag, --results, --files, "
+      "--journal, --weight, --costs, --transferfile, --return, --ungroup and "
+      "--line-buffer" },
     { CV_RUN_ITEMS, "--weight", CV_EXCLUDES, "--costs",
       "expected --weight or --costs, got both" },
     { CV_RUN_ITEMS | CV_RUN_ROWS, "--results", CV_EXCLUDES,

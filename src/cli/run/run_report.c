@@ -289,8 +289,8 @@ static void compare_leaders(struct cv_run_report *report)
                 !before->hosts[k].leads || same_words(before->behind[k], now->behind[i]))
                 continue;
             snprintf(text, sizeof text,
-                     "%.250s: others are behind it than when the run began, of which it "
-                     "is not told",
+                     "%.250s: its hosts have changed since the run began, and it still "
+                     "uses the old ones",
                      now->hosts[i].name);
             cv_run_note(report, text);
         }
@@ -305,7 +305,7 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     report->again.platform = NULL;
     if (report->options->slurm) {
         if (cv_run_slurm_crew(report->reach, true, &report->again) != CV_EXIT_DONE)
-            return cv_fail(err, CLEAVE_EENGINE, "the nodes of the job stay as they are");
+            return cv_fail(err, CLEAVE_EENGINE, "the nodes of the job are unchanged");
     } else {
         CV_TRY(cv_crew_find(report->options, report->reach, &report->again, err));
         compare_leaders(report);
@@ -375,7 +375,7 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     else if (values->journal != NULL)
         cv_text_add(
             &line,
-            "The journal holds them: the same command with --resume goes on from there");
+            "The journal holds them: the same command with --resume does the rest");
     else
         cv_text_add(
             &line,
@@ -593,7 +593,7 @@ static void leaders_text(const struct cv_worker_list *workers, struct cv_text *o
                 cv_text_add(out, "%s %s", n > 0 ? "," : "", workers->behind[i][n]);
         if (n > SHOWN)
             cv_text_add(out, " and %zu more", n - SHOWN);
-        cv_text_add(out, "; what it did is theirs and its own\n");
+        cv_text_add(out, "; its figures include theirs\n");
     }
 }
 
@@ -689,7 +689,7 @@ static void left_text(const struct cleave_execution_result *result, bool items,
     if (result->nleft_ranges > shown)
         cv_text_add(out, ", and %zu ranges more", result->nleft_ranges - shown);
     cv_text_add(out, "%s%s\n", shown > 0 ? ")" : "",
-                result->left_unread ? ", and what was not read of the input" : "");
+                result->left_unread ? ", and the input that was not read" : "");
     if (result->cut_bytes > 0)
         cv_text_add(
             out,
@@ -702,9 +702,8 @@ static const char *common_wait(const struct cleave_execution_result *result)
 {
     if (result->alone_s > fmax(result->input_s, result->blocked_s))
         return NULL;
-    return result->input_s >= result->blocked_s
-               ? "it took until all of the input had come"
-               : "the output waited for its reader";
+    return result->input_s >= result->blocked_s ? "all of the input took to arrive"
+                                                : "the output waited for its reader";
 }
 
 static void gain_text(const struct cleave_execution_result *result,
@@ -808,8 +807,8 @@ static void starts_text(const struct cleave_execution_result *result, size_t inp
 {
     if (inputs > 1 && 2 * inputs > result->chunks)
         cv_text_add(out,
-                    "every file has a command of its own, and starting %llu of them took "
-                    "%.3g s in all; for small files: 'cat FILE... | cleave run ...', or "
+                    "every file has its own command, and starting %llu of them took %.3g "
+                    "s in all; for small files: 'cat FILE... | cleave run ...', or "
                     "'cleave run --many ... ::: FILE...'",
                     (unsigned long long)result->chunks, result->starts_s);
     else

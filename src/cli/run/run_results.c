@@ -675,7 +675,7 @@ static int name_folder(const struct cv_call *call, const char **folder)
     here = getcwd(NULL, 0);
     if (here == NULL)
         return cv_print_error(CV_EXIT_FAILED,
-                              "--workdir: cannot tell which folder this is: %s",
+                              "--workdir: cannot determine the current directory: %s",
                               strerror(errno));
     if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/')
         *folder = cv_arena_print(call->arena, "~%s", here + length);

@@ -136,7 +136,7 @@ static enum cleave_status name_nodes(const struct nodes *nodes, int part,
     status = list != NULL
                  ? cv_host_list_expand(list, nodes->arena, out, err)
                  : cv_fail(err, CLEAVE_EENGINE, "%s",
-                           nodes->again ? "squeue does not say which nodes the job has"
+                           nodes->again ? "squeue does not list the nodes of the job"
                                         : "SLURM_JOB_NODELIST is not set");
     cv_text_done(&now);
     return status;
@@ -282,19 +282,16 @@ int cv_run_slurm_check(const struct cv_run_options *values)
     const unsigned long tasks = started_together();
 
     if (values->slurm && getenv("SLURM_JOB_ID") == NULL)
-        return cv_refuse(
-            "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm "
-            "...', or a batch script as 'cleave batch-script slurm' prints one for "
-            "sbatch");
+        return cv_refuse("--slurm: not inside a Slurm job; type 'salloc -N 2 cleave run "
+                         "--slurm ...', or use 'cleave batch-script slurm'");
     if (tasks > 1 && !values->mpi && !cv_hosts_asked(values) && values->workers == NULL)
         return cv_run_slurm_task() > 0
                    ? CV_EXIT_USAGE
-                   : cv_refuse(
-                         "srun has started %lu of this, and each would do all of the "
-                         "work: expected 'cleave run --slurm' without srun, or 'srun "
-                         "--mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI); or "
-                         "--workers N, if each has an input of its own",
-                         tasks);
+                   : cv_refuse("srun has started %lu copies, and each would do all of "
+                               "the work: type 'cleave run --slurm' without srun, or "
+                               "'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: "
+                               "Open MPI), or --workers N if each copy has its own input",
+                               tasks);
     note_idle_nodes(values);
     return CV_EXIT_DONE;
 }

@@ -56,12 +56,12 @@ static bool is_count(const char *name)
 static int check_name(const char *name, bool alone)
 {
     if (CV_IS_ONE_OF(name, "auto", "max", "all", "cores", "cpus", "nproc"))
-        return cv_refuse("--workers: '%s' is no number of workers and cannot be a name: "
+        return cv_refuse("--workers: '%s' is neither a number of workers nor a name: "
                          "100%% is one for each core, 0 as many as possible",
                          name);
     if (is_count(name))
-        return cv_refuse("--workers: '%s' in a list is no name. A comma in the words of "
-                         "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
+        return cv_refuse("--workers: '%s' in a list is not a name. A comma in the words "
+                         "of a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
                          CV_ECHO(name));
     if (name[0] == '\0' || looks_counted(name))
         return expected_workers(name);
@@ -393,8 +393,7 @@ static void add_commands(const struct cleave_execution *execution, struct cv_tex
         cv_shell_words_add(out, execution->command);
     }
     if (shown > SHOWN)
-        cv_text_add(out, "\n  and %u workers more with words of their own",
-                    shown - SHOWN);
+        cv_text_add(out, "\n  and %u more workers with other words", shown - SHOWN);
     cv_text_add(out, "\ninput     ");
     cv_shell_word_add(out, execution->input.files[0]);
     if (execution->input.count > 1)

@@ -139,8 +139,8 @@ static int sink_close(struct sink *sink, bool whole, int status)
             return status;
         }
         cv_print_note("'%s' %s: %s", CV_ECHO(sink->path),
-                      sink->file.replaces ? "is as it was; the new one is not whole"
-                                          : "was not made; what there is of it",
+                      sink->file.replaces ? "is unchanged; the incomplete new file is"
+                                          : "was not made; the incomplete file is",
                       sink->file.beside);
     }
     if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
@@ -599,8 +599,8 @@ static int check_leaders(const struct whole_run *run)
     const char *what = run->request.items.words != NULL   ? "items"
                        : run->request.input.pairs != NULL ? "--pairs"
                        : run->request.tell_records && !values->cat
-                           ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
-                             "which leaders have numbers of their own"
+                           ? "a command that reads its chunk number (CLEAVE_CHUNK, ..); "
+                             "each leader counts separately"
                            : NULL;
     const char *request = values->leaders != NULL ? "--leaders"
                           : values->via.count > 0 ? "--via"
@@ -974,15 +974,15 @@ const struct cv_verb cv_verb_run = {
     .name = "run",
     .summary = "run a command over a big input, shared by several workers",
     .description =
-        "Cuts the input at record boundaries, gives each chunk to a command of its own "
-        "on standard input, several at a time, and writes their outputs in the order of "
-        "the input. How much each worker gets is decided while it runs, from what chunks "
-        "have cost so far: chunks grow so that starting commands costs little, shrink at "
-        "the end, and what a late worker has not read yet is taken from it, so that all "
-        "end together. To a file, the output of a chunk is written only when its command "
-        "has succeeded; to a pipe or a terminal, lines of the chunk in front come while "
-        "its command runs (--group: whole outputs). That of an item is written in any "
-        "case, when its command has ended.",
+        "Cuts the input at record boundaries, runs a separate command on each chunk "
+        "(standard input), several at a time, and writes their outputs in input order. "
+        "The run sizes chunks from the costs measured so far: chunks grow so that "
+        "starting commands costs little, and shrink at the end. A faster worker takes "
+        "the unread part of a late worker's chunk, so that all end together. To a file, "
+        "cleave writes the output of a chunk only when its command has succeeded; to a "
+        "pipe or a terminal, lines of the first unfinished chunk come while its command "
+        "runs (--group: complete outputs). The output of an item is always written, when "
+        "its command has ended.",
     .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
     .max_operands = 100000000,
     .command = true,

@@ -17,9 +17,9 @@ static const struct cv_option job_options[] = {
         "Which column of that file has the sizes, from 1. Columns are separated by tabs.",
         .min = 1, .max = 64),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
-        "Instead of --sizes: the run times in a job log, as 'cleave run --joblog' and "
-        "GNU parallel write it. Where its host is a worker of the platform, its start is "
-        "taken off and its speed makes units of the rest; else a second is a unit."),
+        "Instead of --sizes: the run times in a job log of 'cleave run --joblog' or GNU "
+        "parallel. If its host is a worker of the platform, cleave subtracts the start and "
+        "converts the rest to units by its speed; else a second is a unit."),
     CV_ROW_PLATFORM("", .required = true),
     CV_OPTION(0, "--error", NUMBER, "E", error,
         "How far sizes and costs may be off, as a standard deviation relative to them: "
@@ -29,26 +29,26 @@ static const struct cv_option job_options[] = {
 
 static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
-        "Who gets which item, and when: items, the default, or items-list."),
+        "Order and workers of items: items, the default, or items-list."),
     CV_ROW_PARAM,
 };
 
 #define COST_LAW_HELP \
-    "Each item takes its declared time multiplied by a factor of mean 1 of its own, without " \
+    "Each item takes its declared time multiplied by its own factor of mean 1, without " \
     "the start of the worker: gamma:CV and lognormal:CV have that coefficient of " \
     "variation, pareto:ALPHA has a long tail."
 
 static const struct cv_option trial_options[] = {
     CV_ROW_RUNS(" with noise"),
     CV_OPTION(0, "--noise", TEXT, "KIND", noise,
-        "Each item takes its declared time multiplied by a random factor of mean 1, "
-        "which is its own whoever does it: gamma:CV with that coefficient of variation, "
-        "normal:E with that standard deviation and never below 0.1, or none. Default "
-        "normal:E with the E of --error, and none without."),
+        "Each item takes its declared time multiplied by a random factor of mean 1, the same "
+        "on every worker: gamma:CV with that coefficient of variation, normal:E with that "
+        "standard deviation and never below 0.1, or none. Default normal:E with the E of "
+        "--error, and none without."),
     CV_ROW_CONDITIONS,
     CV_ROW_THREADS,
     CV_OPTION(0, "--engine", TEXT, "NAME", engine,
-        "What simulates: one of 'cleave engines'. Default native."),
+        "Simulate with one of 'cleave engines'. Default native."),
 };
 
 static const struct cv_option plan_output[] = {
@@ -57,7 +57,7 @@ static const struct cv_option plan_output[] = {
     CV_FLAG(0, "--items", 1, all_items,
         "List every item, in the order in which they are given out."),
     CV_FLAG(0, "--explain", 1, explain,
-        "Say what each bound is about, and who is last with what."),
+        "Explain each bound, and name the last worker and its items."),
     CV_ROW_ALL_WORKERS,
     CV_ROW_GANTT,
     CV_ROW_WIDTH("the chart"),
@@ -188,14 +188,14 @@ static void add_bounds(const struct cleave_schedule *schedule,
     } reasons[] = {
         { "preemptive", "if items could be interrupted and moved: the k largest on the k "
                         "fastest workers, all on all, with a start each" },
-        { "longest", "the largest item has to be done by somebody" },
+        { "longest", "some worker has to do the largest item" },
         { "port", "all items pass the master's port, one after the other" },
         { "assignment", "if items could be divided between those workers that could do "
                         "the whole of them in time" },
     };
     struct cv_table table;
 
-    cv_table_init(&table, "bound|#s|what it says");
+    cv_table_init(&table, "bound|#s|meaning");
     for (size_t b = 0; b < schedule->nbounds; b++) {
         const char *says = "";
 
@@ -254,14 +254,14 @@ const struct cv_task_kind cv_task_items = {
     .compared = &cv_load_compared,
     .plan = {
         .name = "plan items",
-        .summary = "share out whole items: who does which, and when",
+        .summary = "share out indivisible items: worker and start of each",
         .description =
             "Items have sizes and are done by one worker each: files, jobs of an earlier "
-            "log. Computes who does which of them so that the last worker ends as early as "
-            "the policy can make it, beside a bound that no schedule can beat and what the "
-            "order of the list would take. An item takes a worker its compute_latency and "
-            "its size by its speed, as the platform file declares them; 'cleave simulate "
-            "items' shows what happens when sizes are wrong.",
+            "log. Computes a worker and a start for each so that the last worker ends as "
+            "early as the policy can make it, next to a lower bound for every schedule and "
+            "the time in list order. An item takes a worker its compute_latency plus its "
+            "size divided by its speed, as the platform file declares them; 'cleave simulate "
+            "items' shows the effect of wrong sizes.",
         .groups = CV_GROUPS(CV_GROUP("Job", job_options),
                             CV_GROUP("Policy", policy_options),
                             CV_GROUP("Output", plan_output)),

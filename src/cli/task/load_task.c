@@ -21,30 +21,30 @@
         "Units of result that come back to the master per unit of load, over the same " \
         "links. Default 0: results are too small to matter.", .min = 0, .max = 1e9), \
     CV_OPTION(0, "--packaging", SECONDS, "TIME", packaging_s, \
-        "What a worker takes to unpack a unit of load or to pack a unit of result, on " \
+        "Time of a worker to unpack a unit of load or to pack a unit of result, on " \
         "top of computing. Default 0."), \
     CV_FLAG(0, "--in-turn", 1, in_turn, \
         "On a master with port: one let no send overtake results that wait: messages " \
         "go in the order asked for, as in the papers."), \
     CV_FLAG(0, "--before-round", 1, before_round, \
-        "On a master with port: one fetch what a worker has computed right before its " \
+        "On a master with port: one fetch the results of a worker right before its " \
         "next chunk is sent, as was published for plans of several rounds, and the " \
         "last results when all is sent."), \
     CV_OPTION(0, "--reads", TEXT, "KIND", reads, \
         "Workers run commands that are fed as they read, so that a chunk may stay open " \
-        "until it is known how much it should have. Those that read as they work: " \
-        "stream writes meanwhile, count at its end. Those that read all first: slurp; " \
+        "until its fair share is known. Commands that read as they work: " \
+        "stream writes during this time, count at its end. Commands that read all first: slurp; " \
         "late starts up after that; mix does 0.3 of its work as it reads. By default " \
         "chunks cannot be opened."), \
     CV_OPTION(0, "--hold", UNITS, "AMOUNT", hold, \
-        "With --reads: the load is a stream of which so much may wait or be at work at " \
+        "With --reads: the load is a stream of which at most N units may wait or run at " \
         "a time. Policies are not told where it ends."), \
     CV_OPTION(0, "--then-reduce", TEXT, "COSTS", then_reduce, \
         "Every worker makes one partial result, and these are reduced: sizes and tree " \
-        "are planned as one, and shown beside what planning them apart takes. " \
+        "are planned as one, and shown next to two separate plans. " \
         "transfer=TIME,compute=TIME is what sending and combining partials takes; with " \
         ",at=master they all come to the master and are combined there, else they go " \
-        "from worker to worker. model=absent|early|merge says what a worker may do " \
+        "from worker to worker. model=absent|early|merge sets what a worker may do " \
         "before its own is ready, as in 'plan reduce'. Simulations by a --policy, and " \
         "comparisons, let it plan the load alone and reduce along the shortest tree " \
         "for when partials are ready."), \
@@ -59,8 +59,8 @@ static const struct cv_option plan_job_options[] = {
 };
 
 static const struct cv_option job_options[] = {
-    CV_ROW_PLATFORM(" On a topology it is what policies are told, with workers named as "
-        "hosts are; by default what 'cleave calibrate --topology' measures."),
+    CV_ROW_PLATFORM(" On a topology it is the view of policies, with workers named as hosts "
+                    "are; by default as 'cleave calibrate --topology' measures it."),
     REST_OF_JOB,
 };
 
@@ -70,13 +70,13 @@ static const struct cv_option price_options[] = {
         "'cost' per second of the platform file, and what each of them gets. A worker "
         "costs from the begin of the first message to it to its last end."),
     CV_OPTION(0, "--budget", NUMBER, "AMOUNT", budget,
-        "Look for the fastest plan that costs so much at most.", .min = 0, .max = 1e100),
+        "Look for the fastest plan within this price.", .min = 0, .max = 1e100),
 };
 
 static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
-        "How to split: one of 'cleave policies'. Default auto, which picks one and says "
-        "why."),
+        "Split with one of 'cleave policies'. Default auto, which picks one and prints the "
+        "reason."),
     CV_OPTION(0, "--rounds", COUNT, "M", rounds,
         "The same as --param rounds=M; a policy without that parameter refuses it.",
         .min = 1, .max = 1e9),
@@ -89,7 +89,7 @@ static const struct cv_option policy_options[] = {
 
 #define COST_LAW_HELP \
     "Records differ in cost: computing one takes its declared time multiplied by a factor " \
-    "of mean 1 of its own, and a chunk the sum. gamma:CV and lognormal:CV have that " \
+    "of mean 1 for itself, and a chunk the sum. gamma:CV and lognormal:CV have that " \
     "coefficient of variation, pareto:ALPHA has a long tail. gamma:0.5,100 is for records " \
     "of 100 units; by default a unit is a record."
 
@@ -111,8 +111,8 @@ static const struct cv_option trial_options[] = {
 
 static const struct cv_option compared_policies[] = {
     CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
-        "The policies to compare, separated by commas. Default: all; those that do not "
-        "apply are listed with the reason. One that is named must apply."),
+        "The policies to compare, separated by commas. Default: all; policies that do not "
+        "apply are listed with the reason. A named policy must apply."),
     CV_OPTION(0, "--rounds", COUNT, "M", rounds,
         "The same as --param rounds=M: compares the policies that have this parameter.",
         .min = 1, .max = 1e9),
@@ -121,16 +121,15 @@ static const struct cv_option compared_policies[] = {
 
 static const struct cv_option sweep_options[] = {
     CV_OPTION(0, "--sweep", TEXT, "SWEEP", sweep,
-        "Compare for many values of one thing: latency, bandwidth, speed or "
-        "compute-latency of every worker, the same times a factor (latency-factor ..), "
-        "workers (the first so many), load, result-ratio, error, or budget: the fastest "
-        "plan that costs so much at most, time against money. latency=0:10:0.5 goes in "
-        "steps, load=1:1000:log takes four values per factor of ten, load=1:1000:log:7 "
-        "seven in all."),
+        "Compare for many values of one thing: latency, bandwidth, speed or compute-latency "
+        "of every worker, the same times a factor (latency-factor ..), workers (the first "
+        "N), load, result-ratio, error, or budget (fastest plan within a price, time against "
+        "money). latency=0:10:0.5 goes in steps, load=1:1000:log takes four values per "
+        "factor of ten, load=1:1000:log:7 seven in all."),
 };
 
 static const struct cv_option plan_output[] = {
-    CV_ROW_JSON("policy, makespan, bound, every chunk and who is left out."),
+    CV_ROW_JSON("policy, makespan, bound, every chunk and the workers left out."),
     CV_FLAG(0, "--chunks", 1, all_chunks,
         "List every chunk instead of a summary of the rounds."),
     CV_ROW_ALL_WORKERS,
@@ -198,11 +197,11 @@ static void check_units(const struct cv_task_options *options,
     for (uint32_t i = 0; i < cleave_platform_nworkers(platform); i++)
         fastest = fmax(fastest, workers[i].speed_ups);
     if (options->load.in_bytes && options->platform != NULL && fastest < slowest_Bps)
-        cv_print_note(
-            "--load is in bytes, and no worker of %s computes more than %s of them a "
-            "second: what has no unit there is units a second. If a unit is a megabyte, "
-            "say so there, as in 'speed: %sMB/s', or give the load in units",
-            CV_ECHO(options->platform), cv_number_short(fastest, number), number);
+        cv_print_note("--load is in bytes, and no worker of %s computes more than %s a "
+                      "second; speeds without a unit are units a second. If a unit is a "
+                      "megabyte, write 'speed: %sMB/s' there, or give the load in units",
+                      CV_ECHO(options->platform), cv_number_short(fastest, number),
+                      number);
 }
 
 int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
@@ -437,7 +436,7 @@ static int check_comparison(const struct cv_task_options *options)
         return cv_refuse("--sweep: a budget is for exact plans of a load; leave out "
                          "--noise, --error, --lifespan and what happens in runs");
     if (options->noise != NULL && sweeps(options, "error"))
-        return cv_refuse("--sweep: error and --noise cannot both say how costs vary");
+        return cv_refuse("--sweep: error and --noise cannot both set how costs vary");
     if (options->then_reduce != NULL &&
         (sweeps(options, "budget") || sweeps(options, "result-ratio")))
         return cv_refuse(
@@ -732,13 +731,13 @@ const struct cv_task_kind cv_task_load = {
         .summary = "split a load over workers: what to send to whom, and when",
         .is_first = true,
         .description =
-            "Computes who gets how much of a load and in what order it is sent, so that the "
-            "last worker ends, or the last result is back (--result-ratio), as early as the "
+            "Computes the share of each worker and the order of sending, so that the last "
+            "worker ends, or the last result is back (--result-ratio), as early as the "
             "policy can make it; or, with --lifespan, how much can be done by then. Shows "
-            "the result beside a bound that no schedule can beat, what every worker does, "
-            "and why a worker is left out. Costs are taken as the platform file declares "
-            "them; 'cleave simulate load' shows what happens when they vary. With --deadline "
-            "or --budget it looks for the workers that are worth their price.",
+            "the result next to a lower bound for every schedule, the work of each worker, "
+            "and the reason if a worker is left out. Costs are the declared ones of the "
+            "platform file; 'cleave simulate load' shows the effect of varying costs. With "
+            "--deadline or --budget it selects the workers that are worth their price.",
         .groups = CV_GROUPS(CV_GROUP("Job", plan_job_options),
                             CV_GROUP("Price", price_options),
                             CV_GROUP("Policy", policy_options),

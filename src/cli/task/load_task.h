@@ -64,10 +64,10 @@ bool cv_conditions_vary(const struct cleave_conditions *conditions);
 /* clang-format off */
 #define CV_ROW_CONDITIONS \
     CV_OPTION(0, "--answers", SECONDS, "TIME", answers_s, \
-        "What workers report arrives at the master so much later: that a chunk is done, " \
+        "Reports of workers reach the master after this delay: that a chunk is done, " \
         "read or recalled. Default 0."), \
     CV_OPTION(0, "--stalls", TEXT, "EVERY,LENGTH", stalls, \
-        "Each worker stands still now and then: 60s,2s is for 2 s on average, after 60 s " \
+        "Each worker pauses now and then: 60s,2s is for 2 s on average, after 60 s " \
         "on average, both exponential. Its links work on."), \
     CV_OPTION(0, "--hang", REPEAT, "WORKER@TIME", hangs, \
         "This worker, by name or by number from 0, stops for ever at this time. Its " \

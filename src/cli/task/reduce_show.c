@@ -442,7 +442,7 @@ static void explain_ready(const struct cv_reduce_job *reduce, double d, double c
         cv_text_add(
             out,
             " Policy 'ready' finds it: in reversed time, nodes take places by increasing "
-            "deadline, and of those a node may have it takes the latest.");
+            "deadline, and each node takes the latest place that it may have.");
     }
 }
 
@@ -488,8 +488,8 @@ static void explain_strategy(const char *name, const struct range *range,
 
     if (range->least_d != range->most_d || range->least_c != range->most_c) {
         cv_text_add(out,
-                    "What is proved about the %s strategy is for transfers that all cost "
-                    "the same and combinations that all cost the same.",
+                    "The proofs about the %s strategy assume equal costs of all "
+                    "transfers and equal costs of all combinations.",
                     name);
         return;
     }
@@ -520,10 +520,10 @@ static void explain_greedy(const struct cleave_tree *tree,
         return;
     }
     cv_text_add(out,
-                "All transfers cost the same, d, and all combinations, c: then the "
-                "greedy tree is optimal, each node being put below the one that can "
-                "receive from it latest. Without limits the optimum for n nodes lies "
-                "between ceil(log2 n) max(d, c) = %s s and ceil(log2 n) (d + c) = %s s.",
+                "All transfers cost the same, d, and all combinations, c. So the greedy "
+                "tree is optimal: each node is put below the node that can receive from "
+                "it latest. Without limits the optimum for n nodes lies between "
+                "ceil(log2 n) max(d, c) = %s s and ceil(log2 n) (d + c) = %s s.",
                 CV_SHOW_NUMBER(cv_reduce_lower(tree->nodes, d, c)),
                 CV_SHOW_NUMBER(cv_reduce_upper(tree->nodes, d, c)));
     if (limit > 0)
@@ -547,8 +547,8 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
     }
     if (range->least_c != range->most_c) {
         cv_text_add(out,
-                    "What is proved about '%s' is for combinations that all cost the "
-                    "same; here they cost from %s s to %s s.",
+                    "The proofs about '%s' assume equal costs of all combinations; here "
+                    "they cost from %s s to %s s.",
                     tree->policy, CV_SHOW_NUMBER(range->least_c),
                     CV_SHOW_NUMBER(range->most_c));
         return;

@@ -19,37 +19,35 @@ static const struct cv_option job_options[] = {
         "How many nodes there are, each with a partial: 64 or 1e6.",
         .min = 1, .max = 1e18),
     CV_OPTION('d', "--transfer", TEXT, "TIME", transfer,
-        "What sending a partial takes: a time such as 0.5 or 500ms, or a law: "
-        "gamma:MEAN,CV, exp:MEAN, lognormal:MEAN,CV, uniform:LOW,HIGH, "
-        "bernoulli:LOW,HIGH,P (HIGH with probability P) or const:TIME. CV is the "
-        "standard deviation divided by the mean."),
+        "Time to send a partial: a time such as 0.5 or 500ms, or a law: gamma:MEAN,CV, "
+        "exp:MEAN, lognormal:MEAN,CV, uniform:LOW,HIGH, bernoulli:LOW,HIGH,P (HIGH with "
+        "probability P) or const:TIME. CV is the standard deviation divided by the mean."),
     CV_OPTION('c', "--compute", TEXT, "TIME", compute,
-        "What combining two partials takes: a time or a law."),
+        "Time to combine two partials: a time or a law."),
     CV_OPTION(0, "--costs", TEXT, "FILE", costs,
         "One exact instance instead of these three, in JSON or YAML: {\"transfer\": "
         "[[...], ...], \"compute\": [...]}, where row i, column j is the time from node "
         "i to node j. - reads standard input."),
     CV_OPTION(0, "--cluster-size", COUNT, "N", cluster,
-        "Nodes stand in clusters of N, numbered in a row; see --remote.",
+        "Group nodes into clusters of N, numbered in a row; see --remote.",
         .min = 1, .max = 4294967295.0),
     CV_OPTION(0, "--remote", NUMBER, "FACTOR", remote,
         "Between clusters a transfer takes FACTOR times as long. Default 1.",
         .min = 1e-9, .max = 1e9),
     CV_OPTION(0, "--ready", TEXT, "FILE|LAW", ready,
-        "Partials become ready at different times: a file with one time per node, "
-        "separated by white space or commas (a list in JSON will do; - reads standard "
-        "input), or a law as for --transfer, drawn anew in every run. Default: all are "
-        "there from the beginning.", .file = CV_FILE_READ),
+        "Partials become ready at different times: a file with one time per node, separated "
+        "by white space or commas (also a list in JSON; - reads standard input), or a law as "
+        "for --transfer, drawn again in every run. Default: all are ready at the start.", .file = CV_FILE_READ),
     CV_OPTION(0, "--ready-model", TEXT, "MODEL", ready_model,
-        "What a node may do before its own partial is ready. absent: nothing. early: "
-        "receive, but not combine. merge: nothing, and later one thing at a time, "
-        "without overlap. Default absent."),
+        "Work of a node before its own partial is ready. absent: nothing. early: receive, "
+        "but not combine. merge: nothing, and later one thing at a time, without overlap. "
+        "Default absent."),
 };
 
 static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
-        "Who sends to whom: one of 'cleave policies'. Default greedy for a plan, or "
-        "ready with --ready; tree-adapt for a simulation."),
+        "Choose senders and receivers with one of 'cleave policies'. Default greedy for a "
+        "plan, or ready with --ready; tree-adapt for a simulation."),
     CV_OPTION(0, "--max-transfers", COUNT, "K", max_transfers,
         "At most K transfers at the same time; the same as --param max_transfers=K.",
         .min = 1, .max = 4294967295.0),
@@ -66,11 +64,11 @@ static const struct cv_option policy_options[] = {
 };
 
 static const struct cv_option trial_options[] = {
-    CV_ROW_RUNS(", each with costs drawn anew"),
+    CV_ROW_RUNS(", each with newly drawn costs"),
     CV_ROW_SEED,
     CV_OPTION(0, "--compute-model", TEXT, "MODEL", model,
-        "fresh: every combination draws its own time. fixed: a node takes the same time "
-        "for all of its own, so that some nodes are slow. Default fresh."),
+        "fresh: every combination draws its own time. fixed: a node takes the same time for "
+        "all its combinations, so that some nodes are slow. Default fresh."),
     CV_ROW_THREADS,
     CV_ROW_ENGINE,
     CV_TOPOLOGY_OPTION,
@@ -89,7 +87,7 @@ static const struct cv_option plan_output[] = {
         "Only the length of the shortest tree, found by counting: for up to 1e18 nodes, "
         "at once."),
     CV_FLAG(0, "--explain", 1, explain,
-        "Say what is proved about the policy for these costs."),
+        "Print the proved facts about the policy for these costs."),
     CV_ROW_JSON("policy, nodes, length, bounds, and parent and transfer start of every "
         "node."),
     CV_FLAG(0, "--tree", 1, tree,
@@ -108,9 +106,8 @@ static const struct cv_option simulate_output[] = {
 
 static const struct cv_option compared_policies[] = {
     CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
-        "The policies to compare, separated by commas. Default: all for reductions; "
-        "those that do not apply are listed with the reason. One that is named must "
-        "apply."),
+        "The policies to compare, separated by commas. Default: all for reductions; policies "
+        "that do not apply are listed with the reason. A named policy must apply."),
     CV_OPTION(0, "--max-transfers", COUNT, "K", max_transfers,
         "The same as --param max_transfers=K.", .min = 1, .max = 4294967295.0),
     CV_OPTION(0, "--max-reducers", COUNT, "K", max_reducers,
@@ -710,10 +707,10 @@ const struct cv_task_kind cv_task_reduce = {
         .name = "compare reduce",
         .summary = "several policies for one reduction, in one table",
         .description =
-            "Gives the same reduction to several policies and lists them by length, with how "
-            "far each is over what no tree can beat and over the best of them. When costs "
-            "vary each policy makes many runs and all meet the same costs; exact costs need "
-            "one. With --sweep the costs or the number of nodes take many values.",
+            "Gives the same reduction to several policies and lists them by length, with the "
+            "distance of each to a lower bound for every tree and to the best of them. When "
+            "costs vary each policy makes many runs and all meet the same costs; exact costs "
+            "need one. With --sweep the costs or the number of nodes take many values.",
         .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
                             CV_GROUP("Policies", compared_policies),
                             CV_GROUP("Sweep", sweep_options),

@@ -300,7 +300,7 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
     struct cv_table table;
 
     cv_text_add(out, "one stream, %s\n", CV_COUNTED(n, "worker"));
-    cv_text_add(out, "period    %s s, the shortest in which nobody waits\n",
+    cv_text_add(out, "period    %s s, the shortest without waiting\n",
                 CV_SHOW_NUMBER(cip->tau_s));
     cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
     cv_table_init(&table, "worker|%sent first|~first load|#delay s");

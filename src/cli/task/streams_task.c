@@ -11,7 +11,7 @@
 /* clang-format off */
 #define REST_OF_JOB \
     CV_OPTION('M', "--streams", COUNT, "M", streams, \
-        "How many streams there are, each with a master of its own. Default 1.", \
+        "Number of streams, each with its own master. Default 1.", \
         .min = 1, .max = 1e6), \
     CV_OPTION('t', "--period", TEXT, "TIME|auto", period, \
         "How long a round should last. Default auto: the shortest in which the masters " \
@@ -19,7 +19,7 @@
         "two digits."), \
     CV_OPTION(0, "--margin", TEXT, "LAMBDA", margin, \
         "Stretch the delays between workers by this part, because costs are not sure: " \
-        "0.1 for 10%. 0.1,far=0.3 is another one for worker far; so many workers may " \
+        "0.1 for 10%. 0.1,far=0.3 sets another error for worker far; this many workers may " \
         "be named. Default 0."), \
     CV_OPTION(0, "--theta", NUMBER, "T", theta, \
         "The part of a round that is sent first; the rest follows while it is " \
@@ -35,22 +35,20 @@ static const struct cv_option plan_job_options[] = {
 };
 
 static const struct cv_option job_options[] = {
-    CV_ROW_PLATFORM(" Each stream has a master with the port that the file says. On a "
-        "topology it is what masters are told, with workers named as hosts are; "
-        "by default what 'cleave calibrate --topology' measures."),
+    CV_ROW_PLATFORM(" Each stream has a master with the port that the file names. On a "
+                    "topology it is the view of masters, with workers named as hosts are; by "
+                    "default as 'cleave calibrate --topology' measures it."),
     REST_OF_JOB,
 };
 
 static const struct cv_option choice_options[] = {
     CV_OPTION(0, "--demand", TEXT, "3,1,1", demand,
-        "What the streams want, one number each: here the first should get three fifths "
-        "of all. Followed as far as that costs no throughput in all. Default: all the "
-        "same. 'any' leaves the shares as they come out, so that a stream may get "
-        "nothing."),
+        "The wanted shares of the streams, one number each: here the first should get three "
+        "fifths of all. They are followed as far as they cost no throughput in all. Default: "
+        "equal shares. 'any' sets no shares, so that a stream may get nothing."),
     CV_OPTION(0, "--weights", TEXT, "own|ring", weights,
-        "How the time that a worker takes of its master is reckoned: own, the default, "
-        "by its own messages, with the best order of service; ring, as published, behind "
-        "the worst worker there is, which wastes much."),
+        "Charge masters for a worker: own, the default, by its own messages, with the best "
+        "order of service; ring, as published, after the worst worker, which wastes much."),
     CV_OPTION(0, "--effort", NUMBER, "N", effort,
         "How long to look for better clusters, in seconds of a machine of 2020. Work is "
         "counted, not timed: the same effort gives the same plan anywhere. Default 2.",
@@ -59,21 +57,21 @@ static const struct cv_option choice_options[] = {
 
 static const struct cv_option period_options[] = {
     CV_FLAG(0, "--cip", 1, cip,
-        "Instead of a choice: the shortest round in which one master can serve all "
-        "workers so that nobody waits for a port and nobody is idle, with the part sent "
-        "first, the first load and the delay of each."),
+        "Instead of a choice: the shortest round in which one master can serve all workers "
+        "so that no worker waits for a port and none is idle, with the part sent first, the "
+        "first load and the delay of each."),
 };
 
 static const struct cv_option run_options[] = {
     CV_OPTION('T', "--horizon", SECONDS, "TIME", horizon_s,
-        "When the streams end. What was sent by then is still computed.",
+        "End the streams at this time. Data sent before is still computed.",
         .required = true),
     CV_OPTION(0, "--rest", SECONDS, "TIME", rest_s,
-        "What each master still holds when its stream ends: as much as its workers do in "
-        "this time at declared speeds. Default 0."),
+        "Data that each master still holds when its stream ends: the work of its workers "
+        "during this time at declared speeds. Default 0."),
     CV_OPTION(0, "--declared-error", NUMBER, "FACTOR", declared,
-        "Plan, and begin, with speeds that are wrong: those of the platform times this, "
-        "0.8 for 20% too low. Default 1.", .min = 1e-3, .max = 1e3),
+        "Plan, and begin, with wrong speeds: those of the platform times this, 0.8 for 20% "
+        "too low. Default 1.", .min = 1e-3, .max = 1e3),
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
         "Set a parameter of the policy, as 'cleave policies as4dr' lists them: rule, "
         "end, post, service, start and more. May be given several times."),
@@ -273,7 +271,7 @@ static int plan(struct cv_task_call *task)
     if (!options->cip)
         return CV_EXIT_DONE;
     if (port == CLEAVE_PORT_MULTI)
-        return cv_refuse("--cip: with port: multi links share no port, so that nobody "
+        return cv_refuse("--cip: with port: multi links share no port, so that no worker "
                          "has to wait in any round");
     for (uint32_t w = 0; w < n; w++) {
         workers[w] = cv_stream_as_duplex(cleave_platform_workers(job->platform)[w], port,
@@ -432,12 +430,12 @@ const struct cv_task_kind cv_task_streams = {
         .summary = "which machines serve which data stream, and in which order",
         .description =
             "Data streams have no known end. Each has a master, which gives its workers a "
-            "chunk per round, in two parts, so that one is computed while the other travels; "
-            "rounds last about the same time, the period. Chooses the workers of each "
-            "stream, and the order in which they are served, so that all streams together "
-            "get the most: no worker waits for a port of its master, and a worker that would "
-            "give too little for the time it takes is left out, with the reason. What no "
-            "choice can beat is printed beside it.",
+            "chunk per round, in two parts: a worker computes one part while the other "
+            "travels. Rounds last about the same time, the period. Chooses the workers of "
+            "each stream, and the order in which they are served, so that all streams "
+            "together get the most: no worker waits for a port of its master, and a worker "
+            "that would give too little for its time is left out, with the reason. A bound "
+            "on every choice is printed next to it.",
         .groups = CV_GROUPS(CV_GROUP("Streams", plan_job_options),
                             CV_GROUP("Choice", choice_options),
                             CV_GROUP("Period", period_options),
@@ -454,12 +452,12 @@ const struct cv_task_kind cv_task_streams = {
         .summary = "run data streams on machines whose speeds are wrong or change",
         .description =
             "Chooses the workers of each stream as 'cleave plan streams' does and lets their "
-            "masters serve them by policy as4dr until the streams end and the last result is "
-            "there: loads follow the speeds that are measured, so wrong declared speeds "
-            "(--declared-error) and speeds that change (profiles in the platform file) are "
-            "made up for. With --period auto the period follows, too. Shows throughput, the "
-            "part of the time that the CPUs compute, how long rounds were, and how often a "
-            "port had to be waited for.",
+            "masters serve them by policy as4dr until the streams end and the last result "
+            "arrives. Loads follow the measured speeds, which corrects wrong declared speeds "
+            "(--declared-error) and changing speeds (profiles in the platform file). With "
+            "--period auto the period follows, too. Shows throughput, the part of the time "
+            "that the CPUs compute, the length of rounds, and how often a worker waited for "
+            "a port.",
         .groups = CV_GROUPS(CV_GROUP("Streams", job_options),
                             CV_GROUP("Choice", choice_options),
                             CV_GROUP("Run", run_options),

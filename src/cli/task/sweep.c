@@ -126,7 +126,7 @@ static int expected_form(const char *text, enum cleave_task task)
             "FROM:TO:log[:POINTS], such as cv=0.01:10:log, got '%s'",
             CV_ECHO(text));
     list_costs(costs, sizeof costs);
-    return cv_refuse("--sweep: expected %s, one of them with -factor behind it, workers, "
+    return cv_refuse("--sweep: expected %s, one of them followed by -factor, workers, "
                      "load, result-ratio, error or budget with FROM:TO:STEP or "
                      "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
                      costs, CV_ECHO(text));

@@ -305,7 +305,7 @@ void cv_field_reason(struct cv_json *json, const char *key, const char *name,
         .min = 0, .max = 4096)
 #define CV_ROW_ENGINE \
     CV_OPTION(0, "--engine", TEXT, "NAME", engine, \
-        "What simulates: one of 'cleave engines'. Default native, or simgrid with " \
+        "Simulate with one of 'cleave engines'. Default native, or simgrid with " \
         "--topology.")
 #define CV_ROW_JSON(what) CV_FLAG(0, "--json", 1, json, "Write JSON: " what)
 #define CV_ROW_ALL_WORKERS \
@@ -317,7 +317,7 @@ void cv_field_reason(struct cv_json *json, const char *key, const char *name,
     CV_FLAG(0, "--no-gantt", 0, gantt, "Draw no chart.")
 #define CV_ROW_WIDTH(of_what) \
     CV_OPTION(0, "--width", COUNT, "COLUMNS", width, \
-        "Width of " of_what ". Default: that of the terminal.", .min = 40, .max = 1000)
+        "Width of " of_what ". Default: the width of the terminal.", .min = 40, .max = 1000)
 #define CV_ROW_TRACE(what) \
     CV_OPTION(0, "--trace", TEXT, "FILE", trace, \
         what " to this file, as JSON lines. A file of that name is replaced. " \

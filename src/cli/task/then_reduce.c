@@ -280,7 +280,7 @@ static void add_workers(const struct cv_then_reduce *joint,
                      plan->sizes[k], joint->ready_s[k], plan->tails[k],
                      plan->parent == NULL ? "the master"
                      : to == CV_NO_NODE
-                         ? "nobody: it has the result"
+                         ? "no node: it has the result"
                          : cleave_platform_worker_name(platform, plan->order[to]));
     }
     cv_add_table(&table, screen, out);

@@ -49,7 +49,7 @@ static const struct cv_option run_options[] = {
     CV_OPTION(0, "--notice", SECONDS, "TIME", notice_s,
         "Stop a slurm job this long before its time limit. Default 60 s."),
     CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
-        "Where cleave is on the nodes. Default: this very program."),
+        "Path of cleave on the nodes. Default: this program."),
 };
 /* clang-format on */
 
@@ -76,7 +76,7 @@ static const struct cv_other_tool_option foreign[] = {
     { "--mail-type", "--sbatch=--mail-type=END" },
     { "--mail-user", "--sbatch=--mail-user=NAME" },
     { "--exclusive", "nothing: whole nodes are asked for unless there is -n" },
-    { "-o --output", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
+    { "-o --output", "-o FILE after 'cleave run'; for the log: --sbatch=--output=FILE" },
     { "-a --array", "nothing: one job shares its input over all its nodes" },
     { "-i --input", "-i FILE behind 'cleave run'" },
     { NULL, NULL },
@@ -94,9 +94,9 @@ struct job {
 static const struct cv_option_rule run_rules[] = {
     { 0, "--mpi --workers --hosts --sshlogin --hosts-file --via", CV_NEEDS, "",
       "the tasks of the job are the workers: expected none of --workers, --hosts and "
-      "--mpi behind 'cleave run'" },
+      "--mpi after 'cleave run'" },
     { CV_RUN_CHUNKS, "--input", CV_ONE_OF, "",
-      "expected --input FILE behind 'cleave run': the standard input of a job is empty" },
+      "expected --input FILE after 'cleave run': the standard input of a job is empty" },
     { 0, "--overwrite", CV_NEEDS, "",
       "--overwrite would forget what the job had done before it was interrupted" },
     { .options = NULL },
@@ -127,14 +127,14 @@ static int read_words(const struct cv_call *call, struct job *job)
                                              true, cv_run_foreign },
                          call->arena, &job->options, &parsed));
     if (parsed.noperands == 0)
-        return cv_refuse("expected a command behind 'cleave run'");
+        return cv_refuse("expected a command after 'cleave run'");
     inner.operands = parsed.operands;
     inner.noperands = parsed.noperands;
     CV_DO(cv_options_check(&inner, run_rules,
                            cv_run_items_asked(&inner) ? CV_RUN_ITEMS : CV_RUN_CHUNKS));
     return cv_run_output_is_file(&job->options)
                ? CV_EXIT_DONE
-               : cv_refuse("expected --output FILE behind 'cleave run': the standard "
+               : cv_refuse("expected --output FILE after 'cleave run': the standard "
                            "output of a job is its log");
 }
 
@@ -233,12 +233,11 @@ static void add_tail(bool requeue, struct cv_text *out)
                 "    [ \"$ended\" -eq 127 ] || status=$ended\n"
                 "done\n\n");
     if (requeue)
-        cv_text_add(out,
-                    "# %d: stopped in time; the next one does what is left.\n"
-                    "if [ \"$status\" -eq %d ]; then\n"
-                    "    scontrol requeue \"$SLURM_JOB_ID\"\n"
-                    "fi\n",
-                    CV_EXIT_LATER, CV_EXIT_LATER);
+        cv_text_add(
+            out,
+            "# %d: stopped in time; the next job does the rest.\nif [ \"$status\" -eq %d "
+            "]; then\n    scontrol requeue \"$SLURM_JOB_ID\"\nfi\n",
+            CV_EXIT_LATER, CV_EXIT_LATER);
     cv_text_add(out, "exit \"$status\"\n");
 }
 
@@ -473,13 +472,13 @@ const struct cv_verb cv_verb_batch_script = {
     .summary = "print a script that runs cleave under a batch system",
     .is_first = true,
     .description =
-        "Prints a script for SYSTEM, one of slurm (sbatch), pbs, sge (qsub), lsf "
-        "(bsub) and htcondor: a run with a journal on all nodes of the job. With "
-        "slurm the nodes are reached by srun, and the job is queued again before its "
-        "time limit until all is done. With the others the run listens with a new "
-        "key, and the script starts 'cleave join' on the other nodes; they have to "
-        "see the folder of the script. For htcondor it is a script for bash on the "
-        "submitting machine, where the run is, and each worker is a job.",
+        "Prints a script for SYSTEM, one of slurm (sbatch), pbs, sge (qsub), lsf (bsub) "
+        "and htcondor: a run with a journal on all nodes of the job. With slurm the "
+        "nodes are reached by srun, and the job is queued again before its time limit "
+        "until all is done. With the other systems the run listens with a new key, and "
+        "the script starts 'cleave join' on the other nodes; they have to see the "
+        "directory of the script. For htcondor it is a script for bash on the submitting "
+        "machine, where the run is, and each worker is a job.",
     .operands = "SYSTEM [--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,

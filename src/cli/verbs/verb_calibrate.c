@@ -129,8 +129,7 @@ struct values {
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_OPTION('i', "--input", REPEAT, "FILE", inputs,
-        "A sample of the input; what is measured is the time the command takes for parts "
-        "of it."),
+        "A sample of the input; cleave measures the time of the command for parts of it."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
         "Cut the input between records, as in 'cleave run'. Default auto.",
         .add_words = cv_split_words),
@@ -143,18 +142,17 @@ static const struct cv_option options[] = {
         "How a sample is decoded, as in 'cleave run': auto (default), none or a form.",
         .add_words = cv_decode_words),
     CV_OPTION('j', "--workers", COUNT, "N", workers,
-        "Write a platform of so many workers. Default: one per core that this process "
-        "may use.", .min = 1, .max = 4096),
+        "Write a platform of N workers. Default: one per core that this process may use.", .min = 1, .max = 4096),
     CV_OPTION(0, "--hosts", TEXT, "FILE", hosts,
-        "Measure the workers and hosts of this platform file, and their links, and write "
-        "it with what was measured."),
+        "Measure the workers and hosts of this platform file, and their links, and write it "
+        "with the measured values."),
     CV_OPTION(0, "--ssh", TEXT, "WORDS", ssh,
         "How to reach hosts with ssh:, as in 'cleave run'."),
     CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
-        "Where cleave is on the hosts, as in 'cleave run'."),
+        "Path of cleave on the hosts, as in 'cleave run'."),
     CV_FLAG(0, "--push", 1, push, "Take a copy of cleave to hosts that lack it."),
     CV_OPTION(0, "--push-from", REPEAT, "PATH", push_from,
-        "Where --push finds copies for other processors, as in 'cleave run'."),
+        "Directory of copies for other processors for --push, as in 'cleave run'."),
     CV_OPTION('o', "--output", TEXT, "FILE", output,
         "Where to write the platform file. A file that exists is kept. Default: standard "
         "output.", .file = CV_FILE_KEPT),
@@ -192,8 +190,8 @@ static int calibrate_topology(const struct values *values, struct cv_arena *aren
         simgrid.nworkers = (uint32_t)values->workers;
     CV_DO(cv_topology_platform(where, &simgrid, &platform));
     snprintf(comment, sizeof comment,
-             "What a master on %s sees of each worker by itself,\n"
-             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
+             "Each worker alone as a master on %s sees it,\nmeasured in simulation by "
+             "SimGrid. A unit is %g bytes and %g flops.",
              CV_ECHO(where->file), where->unit_bytes > 0 ? where->unit_bytes : 1e6,
              where->unit_flops > 0 ? where->unit_flops : 1e9);
     status =
@@ -471,8 +469,8 @@ static int run(const struct cv_call *call)
     spread_done(&spread);
     spread_done(&pipe);
     if (status == CV_EXIT_DONE && load > cores)
-        cv_print_note("this machine was busy: load average %.1f on %u core%s. What was "
-                      "measured may be too slow",
+        cv_print_note("this machine was busy: load average %.1f on %u core%s. The "
+                      "measured values may be too slow",
                       load, cores, cores == 1 ? "" : "s");
     return status;
 }
@@ -482,15 +480,14 @@ const struct cv_verb cv_verb_calibrate = {
     .summary = "measure a command on a sample, write a platform file",
     .is_first = true,
     .description =
-        "Runs the command on a sample of its input, whole and in parts, and writes a "
-        "platform file with what it measured: how long the command takes to start "
-        "(compute_latency), how many bytes it does in a second (speed) and how fast "
-        "bytes get to it (bandwidth). With --hosts it measures the hosts of a platform "
-        "file and their links. 'cleave plan load' and 'cleave run --hosts' take the "
-        "file. Comments in it say how far measurements were from its costs; where they "
-        "differ much, or this machine is busy, a warning says so. With --topology "
-        "nothing is run: SimGrid says what a master on that topology sees of each "
-        "worker.",
+        "Runs the command on a sample of its input, in full and in parts, and writes a "
+        "platform file with the measured costs: the start of the command "
+        "(compute_latency), its bytes per second (speed) and the bytes per second that "
+        "reach it (bandwidth). With --hosts it measures the hosts of a platform file and "
+        "their links. 'cleave plan load' and 'cleave run --hosts' take the file. "
+        "Comments in it show how far measurements were from its costs; if they differ "
+        "much, or this machine is busy, cleave warns. With --topology nothing is run: "
+        "SimGrid computes the costs that a master on that topology sees of each worker.",
     .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
     .command = true,

@@ -110,10 +110,10 @@ static int show_list(void)
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_screen screen = cv_screen_facts();
 
-    add_list(CLEAVE_TASK_LOAD, "for a load|what it does [parameters]", &screen, &text);
-    add_list(CLEAVE_TASK_REDUCE, "for a reduction|what it does [parameters]", &screen,
+    add_list(CLEAVE_TASK_LOAD, "for a load|description [parameters]", &screen, &text);
+    add_list(CLEAVE_TASK_REDUCE, "for a reduction|description [parameters]", &screen,
              &text);
-    add_list(CLEAVE_TASK_ITEMS, "for items|what it does [parameters]", &screen, &text);
+    add_list(CLEAVE_TASK_ITEMS, "for items|description [parameters]", &screen, &text);
     cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
     return cv_print_take(&text);
 }
@@ -238,7 +238,7 @@ static int engines_run(const struct cv_call *call)
 
     if (values->json)
         return engines_show_json();
-    cv_table_init(&table, "engine|state|what it is");
+    cv_table_init(&table, "engine|state|description");
     for (size_t i = 0; i < CV_ENGINES; i++)
         cv_table_add(&table, "%s %s %s", cv_engines[i].name,
                      cv_engine_is_here(&cv_engines[i]) ? "here" : "missing",
@@ -249,10 +249,10 @@ static int engines_run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_engines = {
     .name = "engines",
-    .summary = "list what can simulate or run a schedule",
+    .summary = "list the engines that simulate or run a schedule",
     .description =
-        "Lists the engines that --engine takes, and whether they are here. simgrid is a "
-        "program of its own, cleave-simgrid, which is built where SimGrid is installed.",
+        "Lists the engines that --engine takes, and whether they are installed. simgrid "
+        "is a separate program, cleave-simgrid, which is built if SimGrid is installed.",
     .groups = CV_GROUPS(CV_GROUP("Output", engines_table)),
     .examples = "cleave engines",
     .values_size = sizeof(struct list_options),

@@ -35,8 +35,8 @@ static const struct cv_option platform_options[] = {
     CV_OPTION('w', "--workers", COUNT, "N", workers,
         "How many workers. Default 10.", .min = 1, .max = CLEAVE_MAX_WORKERS),
     CV_OPTION(0, "--heterogeneity", NUMBER, "H", heterogeneity,
-        "By what factor any two workers may differ, in each of their numbers. Default 1: "
-        "all alike.", .min = 1, .max = 1e6),
+        "Largest factor between any two workers, in each of their numbers. Default 1: all "
+        "equal.", .min = 1, .max = 1e6),
     CV_OPTION(0, "--speed", RATE, "RATE", speed,
         "Mean speed of the workers, in units per second. Default 1."),
     CV_OPTION(0, "--compute-latency", SECONDS, "TIME", compute_latency,

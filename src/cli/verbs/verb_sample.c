@@ -325,9 +325,9 @@ static const struct sample_options presets = {
 
 /* clang-format off */
 static const struct cv_option sample_options[] = {
-    CV_FLAG(0, "--list", 1, list, "Write nothing, but list what there is."),
+    CV_FLAG(0, "--list", 1, list, "Write nothing, but list the samples."),
     CV_OPTION(0, "--records", COUNT, "N", records,
-        "How many lines the larger files have; the others have a share of it. Default "
+        "Number of lines of the larger files; the other files have a share of it. Default "
         "20000, which makes 10 MB in all.", .min = 1, .max = 1e9),
     CV_OPTION(0, "--seed", COUNT, "N", seed,
         "Files depend on this and on nothing else. Default 1."),
@@ -335,11 +335,11 @@ static const struct cv_option sample_options[] = {
 
 static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "DIR", output,
-        "Write into this folder, which is made if it is not there. Default: the present "
-        "one. Files that exist are kept."),
+        "Write into this directory, which is made if necessary. Default: the current "
+        "directory. Existing files are kept."),
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
     CV_FLAG(0, "--json", 1, json,
-        "Write what was made, or the list, as JSON: name, what and bytes of each."),
+        "Write the list as JSON: name, what and bytes of each file."),
 };
 /* clang-format on */
 
@@ -396,7 +396,7 @@ static int show_list(struct choice *choice)
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
 
-    cv_table_init(&table, "name|what it is");
+    cv_table_init(&table, "name|contents");
     for (size_t i = 0; i < choice->count; i++) {
         if (!choice->wanted[i])
             continue;

@@ -26,9 +26,8 @@ struct split_options {
 /* clang-format off */
 static const struct cv_option input_options[] = {
     CV_OPTION('i', "--input", REPEAT, "FILE", inputs,
-        "Cut this file; may be given several times, the files are one input. A pattern "
-        "that is no file, as 'part-*.csv', stands for all that match. Default: standard "
-        "input.", .file = CV_FILE_INPUT),
+        "Cut this file; repeatable, the files are one input. A pattern without a file of "
+        "that name, such as 'part-*.csv', means all matching files. Default: standard input.", .file = CV_FILE_INPUT),
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
@@ -38,14 +37,13 @@ static const struct cv_option input_options[] = {
         "Begin every piece with the first record of the input, or the first N, or all "
         "lines at the start that begin with '#' or the like."),
     CV_OPTION(0, "--together", TEXT, "KEY", together,
-        "Neighbouring records with the same key stay in one piece, a column or what an "
-        "expression matches. Without a number or a size of pieces: each such group is a "
-        "piece."),
+        "Keep neighbouring records with the same key in one piece, a column or the match of "
+        "an expression. Without a number or a size of pieces: each such group is a piece."),
     CV_OPTION(0, "--max-record", UNITS, "SIZE", max_record,
         "A record of more bytes is an error. Default 1 GiB."),
     CV_OPTION(0, "--decode", TEXT, "HOW", decode,
-        "How the input is decoded, as in 'cleave run': auto (default), by its first "
-        "bytes; gzip and so on: as that; none: its bytes are taken as they are.",
+        "Decode the input, as in 'cleave run': auto (default), by its first bytes; gzip and "
+        "so on: with that format; none: not at all.",
         .add_words = cv_decode_words),
 };
 
@@ -54,24 +52,24 @@ static const struct cv_option piece_options[] = {
         "Make N pieces of about as many bytes each; some may be empty.",
         .min = 1, .max = 1e9),
     CV_OPTION(0, "--size", UNITS, "SIZE", size,
-        "Make pieces of so many bytes, and what is missing of the last record."),
+        "Make pieces of N bytes, extended to the end of the last record."),
     CV_OPTION(0, "--records", COUNT, "N", records,
-        "Make pieces of N records, the last of a file of what is left; with --number or "
-        "--size, of a multiple of N.", .min = 1, .max = 1e15),
+        "Make pieces of N records, the last of a file of the rest; with --number or --size, "
+        "of a multiple of N.", .min = 1, .max = 1e15),
 };
 
 static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "NAME", output,
-        "Names of pieces, with {} for their number, from 001 on: 'parts/p-{}.fa'. One "
-        "that ends in .gz, .bgz (both: BGZF), .zst, .xz, .bz2 or .lz4 is compressed. A "
-        "folder that is not there is made. Files that exist are kept."),
+        "Names of pieces, with {} for their number, starting with 001: 'parts/p-{}.fa'. A "
+        "name that ends in .gz, .bgz (both: BGZF), .zst, .xz, .bz2 or .lz4 compresses the "
+        "piece. A missing directory is made. Existing files are kept."),
     CV_FLAG(0, "--index", 1, index,
-        "Write no pieces but FILE.cleave-index beside each input, with where some "
-        "records begin: 'cleave run' and 'cleave split' with the same --split then need "
-        "not read the file from its start to cut it. For csv, json, xml, warc, tar, bam, "
-        "pcap and --records."),
+        "Write no pieces but FILE.cleave-index next to each input, with the offsets of some "
+        "records: 'cleave run' and 'cleave split' with the same --split then need not read "
+        "the file from its start to cut it. For csv, json, xml, warc, tar, bam, pcap and "
+        "--records."),
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
-    CV_FLAG(0, "--json", 1, json, "Write what was made as JSON."),
+    CV_FLAG(0, "--json", 1, json, "Write the list of pieces as JSON."),
     CV_FLAG('q', "--quiet", 1, quiet, "Write nothing but errors."),
 };
 /* clang-format on */
@@ -286,9 +284,9 @@ const struct cv_verb cv_verb_split = {
     .name = "split",
     .summary = "cut an input into files at record boundaries",
     .is_first = true,
-    .description = "Writes the input as files that begin and end where records do, one "
-                   "after the other the input again; with --header each is a file of its "
-                   "own. Bytes are copied by the kernel, by one thread per core; file "
+    .description = "Writes the input as files that begin and end with records; joined in "
+                   "order they are the input again. With --header each file has the "
+                   "header. The kernel copies the bytes, with one thread per core; file "
                    "systems that can share them between files do.",
     .examples = "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
                 "cleave split -i examples/costs.json --split json --size 1k -o "

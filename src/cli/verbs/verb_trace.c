@@ -19,8 +19,8 @@ struct report_options {
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_OPTION(0, "--predicted", TEXT, "TRACE", predicted,
-        "Lay this trace beside it: that of the plan or of the simulation of the same "
-        "job. Differences are listed per worker."),
+        "Compare with this trace: the plan or the simulation of the same job. Differences "
+        "are listed per worker."),
     CV_OPTION('o', "--output", TEXT, "FILE", output,
         "Write the page to this file; - is standard output. Default: the name of the trace "
         "with .html in place of .jsonl, or after it, which is printed.", .file = CV_FILE_WRITTEN),
@@ -141,10 +141,10 @@ const struct cv_verb cv_verb_report = {
     .is_first = true,
     .description =
         "Makes one page of a trace that plan, simulate or run wrote with --trace: a "
-        "chart of who did what when that can be zoomed, how busy every worker was, the "
-        "bound, who was left out and why, and the command that does it again. With "
-        "--predicted it shows what was planned beside what happened. The page needs no "
-        "other file and no network, and can be printed.",
+        "chart of every worker over time that can be zoomed, how busy every worker was, "
+        "the bound, the workers left out with reasons, and the command that repeats it. "
+        "With --predicted it shows the plan next to the run. The page needs no other "
+        "file and no network, and can be printed.",
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,
@@ -346,14 +346,13 @@ const struct cv_verb cv_verb_replay = {
     .name = "replay",
     .summary = "ask the policy of a trace again and compare its orders",
     .description =
-        "Reads a trace that plan, simulate or run wrote with --trace, tells its policy "
-        "again what it was told then, event by event, and compares its orders with those "
-        "that were recorded. Policies know nothing else, so all orders are the same "
-        "unless the policy or the trace was changed. Ends with 1 at the first that "
-        "differs, and says when it was given, to whom, and what would be ordered now. A "
-        "run that was stopped is compared as far as it came. What a run shared out by "
-        "itself, since it was left over when hosts were lost, is not in the trace: it is "
-        "said how much.",
+        "Reads a trace that plan, simulate or run wrote with --trace, gives its policy "
+        "the same events again, one by one, and compares its orders with the recorded "
+        "ones. A policy knows nothing else, so all orders are the same unless the policy "
+        "or the trace was changed. Ends with 1 at the first difference, and prints its "
+        "time, its worker and the order that the policy would give now. A run that was "
+        "stopped is compared up to its end. Work that a run shared out without its "
+        "policy, after hosts were lost, is not in the trace: cleave prints its amount.",
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,

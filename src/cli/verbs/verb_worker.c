@@ -36,14 +36,14 @@ struct values {
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_OPTION(0, "--hash", TEXT, "HASH", hash,
-        "Serve only if this program has this hash (xxh128sum): whoever copied it here "
-        "wants to know that it arrived whole."),
+        "Serve only if this program has this hash (xxh128sum), which proves that the copy is "
+        "complete."),
 };
 
 static const struct cv_option slot_options[] = {
     CV_OPTION(0, "--gpus", COUNT, "N", gpus,
-        "Let the commands of each slot see one of so many GPUs, in turn "
-        "(CUDA_VISIBLE_DEVICES): gpus: of the platform file.", .min = 1, .max = 1024),
+        "Let the commands of each slot see one of N GPUs, in turn (CUDA_VISIBLE_DEVICES): "
+        "gpus: of the platform file.", .min = 1, .max = 1024),
     CV_OPTION(0, "--pin", TEXT, "HOW", pin,
         "cores or nodes: keep the commands of each slot there, as --pin of 'cleave run' "
         "says."),
@@ -51,9 +51,9 @@ static const struct cv_option slot_options[] = {
 
 static const struct cv_option way_options[] = {
     CV_FLAG(0, "--lead", 1, lead,
-        "Lead others: share each piece over those behind this worker (via: of the "
-        "platform file), by 'cleave run --framed' with the words that follow, which it "
-        "ends with the command of the job."),
+        "Lead other workers: share each piece over the workers below this one (via: of the "
+        "platform file), by 'cleave run --framed' with the words that follow, and the "
+        "command of the job at the end."),
 };
 /* clang-format on */
 
@@ -182,10 +182,10 @@ const struct cv_verb cv_verb_worker = {
     .name = "worker",
     .summary = "the other end of 'cleave run --hosts', started by it",
     .description =
-        "Works for a 'cleave run' on another machine: takes a job and pieces of an input "
-        "from standard input, runs the command on them, and sends what it writes to "
-        "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
-        "or whatever reaches the machine, and ends with its connection.",
+        "Works for a 'cleave run' on another machine: reads a job and pieces of an input "
+        "from standard input, runs the command on them, and sends their output to "
+        "standard output, in frames. 'cleave run --hosts' starts it through ssh or "
+        "another command that reaches the machine; it ends with its connection.",
     .operands = "[--lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
@@ -384,15 +384,15 @@ static int join_run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_join = {
     .name = "join",
-    .summary = "work for a 'cleave run' that is under way",
+    .summary = "work for a running 'cleave run'",
     .is_first = true,
     .description =
         "Joins a run that was started with --join-socket PATH, as one more machine with "
-        "its slots, and ends with it. On the machine of the run PATH is all that is "
-        "needed. From elsewhere it is HOST:PATH: ssh connects to that machine, where "
-        "another 'cleave join' opens the socket, so that nothing listens on a network. "
-        "A run with --listen ADDRESS --key FILE is joined at ADDRESS, with the same key. "
-        "What is not done when it is ended by a signal goes to others.",
+        "its slots, and ends with it. On the machine of the run, give PATH. From "
+        "elsewhere, give HOST:PATH: ssh connects to that machine, where another 'cleave "
+        "join' opens the socket, so that nothing listens on a network. For a run with "
+        "--listen ADDRESS --key FILE, give ADDRESS and the same key. If a signal ends "
+        "it, its unfinished work moves to other workers.",
     .operands = "[HOST:]PATH | ADDRESS --key FILE",
     .max_operands = 1,
     .groups = CV_GROUPS(CV_GROUP("Joining", join_options)),

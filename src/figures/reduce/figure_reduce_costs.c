@@ -410,12 +410,11 @@ static void judge_markov(const struct summary *sum, bool quick,
         quick ? "10,000" : "1,000,000");
     cv_figure_claim(result, sum->variance_off < (quick ? 0.1 : 0.01),
                     "the chain gives the variance",
-                    "at most %.2f %% from that of the runs", 100 * sum->variance_off);
+                    "at most %.2f %% from the mean of the runs", 100 * sum->variance_off);
     cv_figure_claim(result, sum->fixed_over < 0.01,
                     "the chain also holds with a cost c_i of each node",
-                    "only if every combination draws anew (%.2f %% off at most); "
-                    "with a cost fixed per "
-                    "node 64 nodes take %.1f %% longer",
+                    "only if every combination draws again (%.2f %% off at most); with a "
+                    "fixed cost per node 64 nodes take %.1f %% longer",
                     100 * sum->fresh_off, 100 * sum->fixed_over);
 }
 
@@ -424,8 +423,8 @@ static void make_markov(struct cv_figure_result *result)
     struct summary sum = { 0 };
 
     cv_figure_table(result, "nodes",
-                    "mean, chain|simulated|se|printed|variance|simulated var|both costs|"
-                    "sim anew|sim fixed",
+                    "mean, chain|simulated|se|printed|variance|simulated var|both "
+                    "costs|sim fresh|sim fixed",
                     "Transfers are exponential with rate 1; combinations are free in the "
                     "first six columns and have rate 2 in the last three.");
     for (int i = 0; i < SIZES; i++) {
@@ -644,12 +643,11 @@ static void judge_best(struct cell table[SPREADS][RATIOS],
         "first not binomial at %g (CV 0.01), %g (0.1), %g (0.2), %g (0.3)",
         leaves_binomial(table[0]), leaves_binomial(table[2]), leaves_binomial(table[3]),
         leaves_binomial(table[4]));
-    cv_figure_claim(
-        result, table[0][0].best == BINOMIAL && first >= 0.3 && first <= 0.5,
-        "with cheap combinations (0.1) it is as in Figure 3",
-        "binomial at small spreads, ordered-tree-dyn from CV %g on; they cross at 0.33 "
-        "there",
-        first);
+    cv_figure_claim(result, table[0][0].best == BINOMIAL && first >= 0.3 && first <= 0.5,
+                    "with cheap combinations (0.1) it is as in Figure 3",
+                    "binomial at small spreads, ordered-tree-dyn for CV %g and more; "
+                    "they cross at 0.33 there",
+                    first);
     cv_figure_claim(result, mirrored <= 4, "the figure is symmetric",
                     "%u cells surely differ from their mirror image", mirrored);
 }

@@ -237,9 +237,8 @@ static void make_eight(struct cv_figure_result *result)
 const struct cv_figure cv_figure_reduce_eight = {
     .title = "Binomial tree of order 3 and Fibonacci tree of order 4, eight nodes each",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 2",
-    .says =
-        "Both trees have eight nodes; the Fibonacci tree is made of those of orders 3 "
-        "and 2. Each is optimal: binomial for c = 0, Fibonacci for c = d.",
+    .says = "Both trees have eight nodes; the Fibonacci tree joins the trees of orders 3 "
+            "and 2. Each is optimal: binomial for c = 0, Fibonacci for c = d.",
     .make = make_eight,
 };
 

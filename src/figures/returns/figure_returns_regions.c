@@ -199,7 +199,7 @@ static void make_crossover(struct cv_figure_result *result)
         }
     }
     CV_PLOT_ADD(result, .title = "Below a curve LIFO does more work, above it FIFO",
-                .x_label = "R, time to compute over that of the slower link",
+                .x_label = "R, time to compute divided by the time of the slower link",
                 .y_label = "faster link's time per unit over the slower's", .log_x = true,
                 .y_from = 0, .y_to = 1.02, .ncurves = CROSSOVER_RATIOS);
     cv_figure_claim(result, wrong == 0,

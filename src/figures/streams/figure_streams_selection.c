@@ -307,13 +307,12 @@ static void judge_table1(const struct cleave_worker workers[KINDS],
     }
     cv_figure_claim(result, different == KINDS, "there are ten kinds of workers",
                     "%u: S1 is S5 and S3 is S7", different);
-    cv_figure_claim(
-        result, spread > 0.01, "the weights of the knapsack tell workers apart",
-        "all are %.5f s, within %.0e: S2's latency of 15 ms is the worst before anybody, "
-        "so "
-        "the knapsack takes the best throughputs; speeds are at most %.0e of bandwidths, "
-        "messages are latency",
-        ring[0], spread, pure);
+    cv_figure_claim(result, spread > 0.01,
+                    "the weights of the knapsack tell workers apart",
+                    "all are %.5f s, within %.0e: S2's latency of 15 ms is the worst in "
+                    "every order, so the knapsack takes the best throughputs; speeds are "
+                    "at most %.0e of bandwidths, messages are latency",
+                    ring[0], spread, pure);
     cv_figure_claim(
         result, all_ring <= TAU_S,
         "with rounds of 100 s and no margin one master serves all 1000 workers",
@@ -342,7 +341,7 @@ static void make_table1(struct cv_figure_result *result)
         result, "kind",
         "units/s|latency s|bandwidth|link s|load of a round|gives units/s|ring weight s|"
         "own weight s",
-        "The first four columns are the table, the others follow for rounds of "
+        "The first four columns are the table, the other columns follow for rounds of "
         "100 s, results as large as data.");
     for (int i = 0; i < KINDS; i++) {
         double *values = cv_figure_row(result, "S%d", i);
@@ -361,7 +360,7 @@ static void make_table1(struct cv_figure_result *result)
                 .y_label = "throughput (units/s)", .labels = true, .log_y = true,
                 .y_from = 0.5, .y_to = 2000,
                 CV_CURVES({ NULL, GIVES, CV_LINE_MARKS, 0 }));
-    CV_PLOT_ADD(result, .title = "What it takes of its master in a round of 100 s",
+    CV_PLOT_ADD(result, .title = "Its time on the master in a round of 100 s",
                 .x_label = "kind of worker", .y_label = "time of the ports (s)",
                 .labels = true, .y_from = 0, .y_to = 0.035,
                 CV_CURVES({ "published weight", RING, CV_LINE_MARKS, 0 },
@@ -369,7 +368,7 @@ static void make_table1(struct cv_figure_result *result)
 }
 
 const struct cv_figure cv_figure_streams_table1 = {
-    .title = "The published kinds of workers: what they give and what they take",
+    .title = "The published kinds of workers: their throughput and their cost",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Table 1",
     .says = "Ten sets of speeds and latencies, 100 workers each, are the platform of all "
             "experiments.",

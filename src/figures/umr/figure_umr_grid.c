@@ -458,12 +458,12 @@ static void make_table3(struct cv_figure_result *result)
     struct grid grid = { .xmis = XMIS, .xmi_k = true };
     struct summary sum;
 
-    cv_figure_table(
-        result, "policy", "paper, over umr|over umr|paper, % from best|% from best",
-        "119,070 settings of Table 2 (the table's heading names 9,529,110, which "
-        "no such grid has); workers are dropped where chunks would be negative, "
-        "down to two, for which the formula's length stands. Without latencies "
-        "umr and xmi-k are held to 8 rounds.");
+    cv_figure_table(result, "policy",
+                    "paper, over umr|over umr|paper, % from best|% from best",
+                    "119,070 settings of Table 2 (the table's heading names 9,529,110, "
+                    "which fits no such grid); workers are dropped if chunks would be "
+                    "negative, down to two, where the formula's length is kept. Without "
+                    "latencies umr and xmi-k are limited to 8 rounds.");
     grid_run(result->job, &grid, result);
     sum = sum_up_table3(&grid);
     fill(&sum, result);

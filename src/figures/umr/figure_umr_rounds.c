@@ -127,8 +127,8 @@ static void judge_fig5(struct cv_figure_result *result)
     cv_figure_claim(result, min == 4 && max == 10, "UMR takes between 4 and 10 rounds",
                     "%.0f to %.0f for latencies from 1 to 10 s, rounded up", min, max);
     cv_figure_claim(result, half <= 10, "latencies vary between 0 and 10",
-                    "from 1 on: at 0.5 and 0 s there are %.0f rounds already, at 0 "
-                    "and 0 without end",
+                    "1 and more: at 0.5 and 0 s there are already %.0f rounds, at 0 and "
+                    "0 without end",
                     half);
     cv_figure_claim(result, rises == 0,
                     "there are fewer rounds when either latency grows",
@@ -148,7 +148,7 @@ static void make_fig5(struct cv_figure_result *result)
         result, "alpha",
         "beta 0|1|2|3|4|5|6|7|8|9|10|real 0|real 1|real 2|real 3|real 4|real 5|real 6|"
         "real 7|real 8|real 9|real 10",
-        "Rounds, rounded up, by the latency of computing (rows) and that of a "
+        "Rounds, rounded up, by the latency of computing (rows) and the latency of a "
         "message (columns), in seconds; before rounding: in the CSV file.");
     result->nshown = BETAS;
     for (int a = 0; a <= FIG5_MOST; a++) {

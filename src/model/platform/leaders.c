@@ -279,10 +279,9 @@ static enum cleave_status put_behind(const struct applying *applying, uint32_t i
         return cv_fail(applying->err, CLEAVE_EINPUT, "hosts.via: '%s' cannot lead itself",
                        names[leader]);
     if (applying->leader[index] != CV_NO_LEADER && applying->leader[index] != leader)
-        return cv_fail(
-            applying->err, CLEAVE_EINPUT,
-            "hosts.via: '%s' is behind '%s' and behind '%s': expected one of them",
-            names[index], names[applying->leader[index]], names[leader]);
+        return cv_fail(applying->err, CLEAVE_EINPUT,
+                       "hosts.via: '%s' is led by '%s' and by '%s': expected one leader",
+                       names[index], names[applying->leader[index]], names[leader]);
     applying->leader[index] = leader;
     return CLEAVE_OK;
 }
@@ -329,10 +328,10 @@ static enum cleave_status apply_all(const struct applying *applying,
         applying->leader[i] = leader;
         count++;
     }
-    return count > 0 ? CLEAVE_OK
-                     : cv_fail(applying->err, CLEAVE_EINPUT,
-                               "hosts.via %s: there is nobody else that it could lead",
-                               rule->leader);
+    return count > 0
+               ? CLEAVE_OK
+               : cv_fail(applying->err, CLEAVE_EINPUT,
+                         "hosts.via %s: no other host is left to lead", rule->leader);
 }
 
 static enum cleave_status check_circles(const struct applying *applying)
@@ -340,7 +339,7 @@ static enum cleave_status check_circles(const struct applying *applying)
     for (uint32_t i = 0; i < applying->names->count; i++)
         if (is_behind(applying, i, i))
             return cv_fail(applying->err, CLEAVE_EINPUT,
-                           "hosts.via: '%s' is behind itself: leaders go in circles",
+                           "hosts.via: '%s' leads itself: leaders form a circle",
                            applying->names->items[i]);
     return CLEAVE_OK;
 }
@@ -353,8 +352,8 @@ static enum cleave_status apply(const struct applying *applying,
     for (size_t i = 0; i < count; i++) {
         if (rules[i].led == NULL && all != NULL)
             return cv_fail(applying->err, CLEAVE_EINPUT,
-                           "hosts.via: expected one leader of all others, got '%s' and "
-                           "'%s': say whom each leads, hosts.via %s:HOSTS",
+                           "hosts.via: expected one leader of all other hosts, got '%s' "
+                           "and '%s': name the hosts of each, hosts.via %s:HOSTS",
                            all->leader, rules[i].leader, all->leader);
         if (rules[i].led == NULL)
             all = &rules[i];

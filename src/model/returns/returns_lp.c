@@ -191,7 +191,7 @@ enum cleave_status cv_returns_tight(const struct cv_returns *returns,
     }
     if (!solved)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "these orders leave the shares open when nobody is idle");
+                       "these orders leave the shares open when no worker is idle");
     return cv_returns_make(returns, send, back, n, units, lifespan_s, true, arena, out,
                            err);
 }

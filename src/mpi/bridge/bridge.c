@@ -312,8 +312,7 @@ static enum cleave_status begin_mpi(struct cv_bridge *bridge, struct cleave_erro
     CV_TRY(check(MPI_Comm_set_errhandler(bridge->comm, MPI_ERRORS_RETURN),
                  "keep its errors from ending the program", err));
     CV_TRY(check(MPI_Comm_rank(bridge->comm, &rank), "tell the number of a rank", err));
-    CV_TRY(
-        check(MPI_Comm_size(bridge->comm, &size), "tell how many ranks there are", err));
+    CV_TRY(check(MPI_Comm_size(bridge->comm, &size), "print the number of ranks", err));
     bridge->open.rank = (uint32_t)rank;
     bridge->open.size = (uint32_t)size;
     bridge->open.peers = -1;

@@ -362,7 +362,7 @@ static int by_parts(void *sendbuf, void *recvbuf, const MPI_Fint *counts, bool a
     _Static_assert(_Generic((MPI_Fint){ 0 }, int
                             : true, default
                             : false),
-                   "counts are passed on as they are");
+                   "counts are passed on unchanged");
 
     return execute_parts(&(struct cv_mpi_call){ .send = cv_fortran_address(sendbuf),
                                                 .recv = cv_fortran_address(recvbuf),

@@ -294,7 +294,7 @@ static const struct cleave_param rx_params[] = {
 
 const struct cleave_policy cleave_policy_rx = {
     .name = "rx",
-    .summary = "the best plan for what is certain, then factoring",
+    .summary = "the best plan for the certain part, then factoring",
     .reference = "cleave",
     .uses_profiles = true,
     .sends_first = true,
@@ -373,7 +373,7 @@ static const struct cleave_param tail_params[] = { TAIL_PARAM(-1), PREFETCH, { 0
 
 const struct cleave_policy cleave_policy_rounds_tail = {
     .name = "rounds-tail",
-    .summary = "rounds for what is certain, then factoring; results as they get ready",
+    .summary = "rounds for the certain part, then factoring; results as they get ready",
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_SHARED_PORT,
     .sends_first = true,

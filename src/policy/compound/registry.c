@@ -92,7 +92,7 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
     }
     if (here != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "unknown policy '%s'; what comes nearest is '%s'", name, here);
+                       "unknown policy '%s'; the nearest name is '%s'", name, here);
     cv_suggest(name, count, policy_name, &task, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "unknown policy '%s'%s", name, near);
 }
@@ -520,7 +520,7 @@ static const struct cleave_param auto_params[] = {
 
 const struct cleave_policy cleave_policy_auto = {
     .name = "auto",
-    .summary = "picks from what is known, and says what it picked",
+    .summary = "picks a policy from the known costs, and prints its choice",
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_FORECAST,
     .takes_streams = true,

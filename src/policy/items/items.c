@@ -1125,7 +1125,7 @@ static void items_decide(void *state, const struct cleave_view *view,
 
 static const struct cleave_param items_params[] = {
     { "trust", CLEAVE_PARAM_REAL, offsetof(struct items, trust), 1, 0, 1,
-      "1: declared costs are believed; 0: they are measured on the way" },
+      "1: use declared costs; 0: measure costs during the run" },
     { 0 },
 };
 

@@ -83,7 +83,7 @@ static void list_decide(void *state, const struct cleave_view *view,
 
 const struct cleave_policy cleave_policy_items_list = {
     .name = "items-list",
-    .summary = "in the order of the list, to whoever is free",
+    .summary = "in the order of the list, to the next free worker",
     .reference = "the rule of xargs -P and of most job runners; Graham 1966",
     .task = CLEAVE_TASK_ITEMS,
     .gets_losses = true,

@@ -1,11 +1,10 @@
-/* factoring.c -- batches of equal chunks that share half of what is left.
+/* factoring.c -- batches of equal chunks that share half of the units left.
  * SPDX-License-Identifier: MIT
  *
- * A batch is N requests of left / (2N) units, left being what was left when the batch
- * began (FAC2). Weighted factoring multiplies a worker's chunks by its share of the
- * declared speeds, N S_i / sum S.
- * Hummel, Schonberg and Flynn, Comm. ACM 35(8), 1992; Hummel, Schmidt, Uma and Wein,
- * SPAA 1996. */
+ * A batch is N requests of left / (2N) units, `left` at the start of the batch (FAC2).
+ * Weighted factoring multiplies a worker's chunks by its share of the declared speeds, N
+ * S_i / sum S. Hummel, Schonberg and Flynn, Comm. ACM 35(8), 1992; Hummel, Schmidt, Uma
+ * and Wein, SPAA 1996. */
 #include "policy/pull/pull.h"
 
 struct factoring {
@@ -70,7 +69,7 @@ static const struct cleave_param factoring_params[] = {
 
 const struct cleave_policy cleave_policy_factoring = {
     .name = "factoring",
-    .summary = "batches of equal chunks that share half of what is left",
+    .summary = "batches of equal chunks that share half of the rest",
     .reference = "Hummel, Schonberg and Flynn 1992",
     .sends_first = true,
     .state_size = sizeof(struct factoring),
@@ -142,7 +141,7 @@ static const struct cleave_param guided_params[] = {
 
 const struct cleave_policy cleave_policy_guided = {
     .name = "guided",
-    .summary = "guided self-scheduling: whoever asks takes 1/N of what is left",
+    .summary = "guided self-scheduling: each request takes 1/N of the rest",
     .reference = "Polychronopoulos and Kuck 1987",
     .sends_first = true,
     .state_size = sizeof(struct guided),

@@ -1,23 +1,22 @@
-/* fold_charge.h -- what a chunk costs because its result is reduced.
- * SPDX-License-Identifier: MIT
+/* fold_charge.h -- cost that a reduction adds to a chunk. SPDX-License-Identifier: MIT
  *
- * Each chunk makes one result more, and that takes so many seconds to fold as was seen
- * (fold_s of CLEAVE_DONE). With n workers and `folders` folds at a time, folding keeps up
- * with what is computed while a chunk takes n / folders times as long: that much is added
- * to what a chunk costs to start. And if results come one after the other, the first one
- * of n is to be there (n - 1) / folders folds before the last one, as in joint. */
+ * Each chunk adds one result, and folding it takes the measured seconds (fold_s of
+ * CLEAVE_DONE). With n workers and `folders` folds at a time, folding keeps up with the
+ * workers if a chunk takes n / folders folds: this time is added to the start of a chunk.
+ * And if results come one after the other, the first one of n is to be there (n - 1) /
+ * folders folds before the last one, as in joint. */
 #ifndef CV_FOLD_CHARGE_H
 #define CV_FOLD_CHARGE_H
 #include <cleave/policy.h>
 
-/* What a result takes to be folded, as far as is known now: *fold_s is brought up to date. */
+/* Estimate of the seconds to fold a result: updates *fold_s. */
 static inline void cv_fold_note(const struct cleave_event *event, double *fold_s)
 {
     if (event->kind == CLEAVE_DONE && event->fold_s > 0)
         *fold_s = event->fold_s;
 }
 
-/* Seconds of a worker that a chunk more is worth, of so many workers. */
+/* Seconds of a worker that one more chunk may cost, for this many workers. */
 static inline double cv_fold_charge(const struct cleave_view *view, double fold_s,
                                     uint32_t workers)
 {
@@ -25,7 +24,7 @@ static inline double cv_fold_charge(const struct cleave_view *view, double fold_
                                                         : fold_s;
 }
 
-/* So long before the end the result is to be there behind which `later` others come. */
+/* Seconds before the end at which a result has to arrive if `later` results follow it. */
 static inline double cv_fold_tail(const struct cleave_view *view, double fold_s,
                                   uint32_t later)
 {

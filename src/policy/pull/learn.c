@@ -2,16 +2,16 @@
  *
  * Nothing is believed that was not seen: neither speeds nor latencies nor links that were
  * declared. Every worker starts with a small chunk; chunks grow from one to the next, so
- * that start-up costs vanish, and over a shared port no faster than the chunks under way
+ * that start-up costs vanish, and over a shared port no faster than the chunks in flight
  * hide the sending of the next, as in UMR. The time T at which all could end together is
- * estimated from who is how fast and busy how long,
+ * estimated from the speed of each worker and the time at which it is free,
  *
  *     sum over workers of S (T - busy - latency)+ = units left,
  *
- * and a chunk is at most half of what its worker can do until then, as in factoring. When
- * nothing is left and a worker is idle, the one that would be last has part of its chunk
- * recalled, as in work stealing: as much as lets the two end together. A chunk that takes
- * longer than expected is expected to take as long again as it is late.
+ * and a chunk is at most half of the worker's units until T, as in factoring. When no
+ * units are left and a worker is idle, the worker that ends last has part of its chunk
+ * recalled, as in work stealing: the part that lets the two end together. A chunk that
+ * takes longer than expected is expected to take as long again as it is late.
  *
  * O(workers) for a decision. */
 #include "policy/pull/learn.h"
@@ -24,8 +24,9 @@
 
 /* --- what a policy has found out about its workers ---------------------------------- */
 
-/* A port is thought to be overloaded when full speed takes so much of it, since measures
- * are inexact; by links that are this much narrower than usual, when it takes all of it. */
+/* A port counts as overloaded when full speed takes this multiple of it, since
+ * measurements are inexact; if links are narrower than usual by NARROW, when it takes all
+ * of it. */
 static const double PORT_ROOM = 1.25, NARROW = 0.5;
 
 /* A chunk that takes less than this part of a smaller one: more than starts vary by. */
@@ -69,7 +70,7 @@ double cv_largest_of(const struct cv_worker_observation *seen)
 {
     double largest = seen->largest;
 
-    /* What is on its way is as large as was asked for, until it is known better. */
+    /* A chunk in flight is as large as its order, until its arrival. */
     for (uint32_t k = seen->there; k < seen->held; k++)
         largest = fmax(largest, seen->sizes[k]);
     return largest;
@@ -105,7 +106,7 @@ void cv_learned_costs_arrived(struct cv_learned_costs *known,
     cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);
 }
 
-/* The next one is computed from now on, if it is there. */
+/* The next chunk is computed starting now, if it has arrived. */
 void cv_learned_costs_drop(struct cv_learned_costs *known,
                            const struct cleave_event *event)
 {
@@ -125,9 +126,9 @@ void cv_learned_costs_drop(struct cv_learned_costs *known,
     seen->firm = false;
 }
 
-/* The first chunk of a worker may have paid for what comes once: the start of a command that
- * stays, or a file that others find in memory. If a larger one takes far less, it has, and
- * what it took says nothing of those to come. */
+/* The first chunk of a worker may include one-time costs: the start of a persistent
+ * command, or a file that later chunks find in memory. If a larger chunk takes far less,
+ * it did, and its time does not predict later chunks. */
 static void learned_costs_measure(struct cv_learned_costs *known,
                                   const struct cleave_event *event)
 {
@@ -145,14 +146,14 @@ static void learned_costs_measure(struct cv_learned_costs *known,
     cv_fit_add(&seen->compute, event->units, time_s, known->latency_s);
 }
 
-/* So many units of a chunk were taken back. */
+/* Units of a chunk were taken back. */
 static void learned_costs_recalled(struct cv_learned_costs *known,
                                    const struct cleave_event *event)
 {
     struct cv_worker_observation *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
 
-    /* What could not be taken back now will not be later: it has been fed. */
+    /* Units that cannot be recalled now cannot be recalled later: the command was fed. */
     seen->firm = !(event->units > 0);
     if (at < seen->held)
         seen->sizes[at] = fmax(seen->sizes[at] - event->units, 0);
@@ -160,7 +161,7 @@ static void learned_costs_recalled(struct cv_learned_costs *known,
 
 /* --- costs -------------------------------------------------------------------------- */
 
-/* Others stand for a worker of which nothing is known. */
+/* A worker without measurements gets the mean of the others. */
 double cv_speed_of(const struct cv_learned_costs *known,
                    const struct cv_worker_observation *seen)
 {
@@ -223,8 +224,8 @@ static double bandwidth_of(const struct cv_worker_observation *seen)
     return seen->link.rate_ups > 0 ? seen->link.rate_ups : INFINITY;
 }
 
-/* A port serves the widest links first; who comes last computes only what is left of it.
- * The order changes little from one time to the next. */
+/* A port serves the widest links first; the worker that comes last computes only the
+ * units left. The order changes little from one time to the next. */
 static void learned_costs_divide_port(struct cv_learned_costs *known,
                                       const struct cleave_view *view)
 {
@@ -264,8 +265,8 @@ static void learned_costs_divide_port(struct cv_learned_costs *known,
     }
 }
 
-/* When everything that is on its way to a worker is there, from now. What is late is
- * thought to take as long again as it is late. */
+/* Seconds from now until everything in flight to a worker has arrived. A late arrival is
+ * expected to take its delay once more. */
 static double arrives_in(const struct cv_worker_observation *seen, uint32_t last,
                          double now_s)
 {
@@ -296,8 +297,8 @@ double cv_rest_of(const struct cv_learned_costs *known,
 }
 
 /* When a worker would come to the first unit of another chunk, from now; where the link is
- * slower than the worker, when that unit would be sent. Where only one size was seen, all
- * of its time may have been latency. */
+ * slower than the worker, when that unit would be sent. If only one size was measured,
+ * all of its time may have been latency. */
 static double ready_in(const struct cv_learned_costs *known,
                        const struct cv_worker_observation *seen, double now_s)
 {
@@ -314,7 +315,8 @@ static double ready_in(const struct cv_learned_costs *known,
            (narrow || seen->held == 0 ? cv_link_time(seen, 0) : 0);
 }
 
-/* In how many seconds all could end together. Whoever is ready only later has no part. */
+/* In how many seconds all could end together. A worker that is ready only later has no
+ * part. */
 static double time_left(const struct cv_learned_costs *known,
                         const struct cleave_view *view, double now_s)
 {
@@ -333,7 +335,7 @@ static double time_left(const struct cv_learned_costs *known,
 
 /* Streams: chunks grow until starting one is this part of its time. */
 static const double SHARE = 0.02;
-/* A chunk should be worth so many starts, and so much of an equal share. */
+/* Least size of a chunk, in starts and in an equal share. */
 static const double START_WORTH = 3;
 static const double FINEST = 1.0 / 1024;
 /* Sending ahead begins when the link takes this part of the time. */
@@ -346,7 +348,7 @@ static const double CRUMB = 0.1, SOONER = 0.1;
 
 /* Seconds until an idle worker looks again, at least. */
 static const double LOOK_S = 2e-3;
-/* So many recalls per worker, and none of its chunks was finished meanwhile: it is enough. */
+/* This many recalls per worker without a finished chunk are enough. */
 enum { RECALLS = 8 };
 
 enum { NOBODY = UINT32_MAX };
@@ -355,10 +357,10 @@ struct learn {
     double first, min, max, growth, parts;
     struct cv_open_ranges open; /* if chunks may stay open */
     struct cv_learned_costs known;
-    double fold_s;    /* what a result more takes to be folded; 0: nothing was       */
-    double wake_s;    /* asked to be woken then; below 0: not                        */
-    uint32_t request; /* the idle worker that a recall is for, or NOBODY             */
-    uint32_t owed; /* the one that what was recalled waits for, while the port is busy */
+    double fold_s;    /* seconds to fold one more result; 0: not measured */
+    double wake_s;    /* time of the requested wake-up; below 0: none */
+    uint32_t request; /* idle worker that gets the recalled units, or NOBODY */
+    uint32_t owed;    /* worker that waits for recalled units while the port is busy */
     double owed_units;
     uint32_t recalls; /* since a chunk was last finished                           */
     uint64_t sending; /* the chunk that the port is busy with                      */
@@ -396,7 +398,7 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
 
 /* --- sizes -------------------------------------------------------------------------- */
 
-/* Below so many units a chunk costs more to start than it saves. */
+/* Units below which a chunk costs more to start than it saves. */
 static double worthwhile(const struct learn *learn, const struct cleave_view *view,
                          const struct cv_worker_observation *seen)
 {
@@ -419,9 +421,9 @@ static double first_size(const struct learn *learn, const struct cleave_view *vi
                : 1;
 }
 
-/* A chunk may take `growth` times as long as the largest before. Over a shared port, what
- * it takes to send it should be hidden by what workers compute meanwhile, while the others
- * are served, too; but without larger ones nothing is learnt. */
+/* A chunk may take `growth` times as long as the largest before. Over a shared port,
+ * workers should compute while it is sent and the others are served; but without larger
+ * chunks nothing is learnt. */
 static double grown(const struct learn *learn, const struct cleave_view *view,
                     const struct cv_worker_observation *seen)
 {
@@ -441,8 +443,8 @@ static double grown(const struct learn *learn, const struct cleave_view *view,
     return size;
 }
 
-/* Over a link of its own, a chunk should be there before its worker has run out of work;
- * where the link is the slower of the two, the worker waits in any case. */
+/* Over a separate link, a chunk should arrive before its worker has run out of work; if
+ * the link is slower than the worker, the worker waits in any case. */
 static double in_time(const struct learn *learn, const struct cleave_view *view,
                       const struct cv_worker_observation *seen, double now_s)
 {
@@ -481,7 +483,7 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
     if (learn->max > 0)
         size = fmin(size, learn->max);
     size = fmax(size, learn->min);
-    /* What would be left is not worth a start. */
+    /* The rest would not be worth a start. */
     return view->units_left - size > CRUMB * min ? size : view->units_left;
 }
 
@@ -510,7 +512,7 @@ static bool asks(const struct learn *learn, const struct cv_worker_observation *
                LINK_MATTERS * cv_compute_time(&learn->known, seen, cv_largest_of(seen));
 }
 
-/* Whether anybody does: cheaper than to find out who is to be served. */
+/* Whether any worker asks: cheaper than finding the one to serve. */
 static bool anybody_asks(const struct learn *learn, const struct cleave_view *view)
 {
     for (uint32_t w = 0; w < view->nworkers; w++)
@@ -539,11 +541,11 @@ static double record_ends_in(const struct learn *learn,
            2 * learn->known.excess / seen->effective_ups;
 }
 
-/* Who is to be served: the first to be idle among those that can help, then the one with
- * the widest link; then the fastest of those who could not, where all would end far later
- * without it. If nobody is busy, somebody has to: who would end all that is left first,
- * lest crumbs go to those who have no start to pay for, one after the other. *wait_s: until
- * the worker that is waited for should have done a record. */
+/* The worker to serve: the first to be idle among workers that can help, then the worker
+ * with the widest link; then the fastest of the rest, if all would end far later without
+ * it. If no worker is busy, one has to take the units: the worker that would end all of
+ * them first, or workers without start costs would get crumbs in turn. *wait_s: until the
+ * worker that is waited for should have done a record. */
 static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
                             double end_s, double now_s, double *wait_s)
 {
@@ -593,7 +595,7 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
     return busy == 0 ? any : NOBODY;
 }
 
-/* The one that will be last, of those whose work can be recalled. */
+/* The worker that ends last, among workers with recallable units. */
 static uint32_t find_victim(const struct learn *learn, double now_s)
 {
     uint32_t late = NOBODY;
@@ -627,15 +629,14 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
                               : 0;
     double rest_s, speed_ups, units;
 
-    /* What goes to and fro is never done. */
+    /* Chunks that are passed to and fro are never done. */
     if (learn->recalls >= RECALLS * learn->known.present)
         return;
     if (late == NOBODY || !(cv_speed_of(&learn->known, helper) > 0) ||
         !(learn->known.workers[late].effective_ups > 0))
         return;
     rest_s = cv_rest_of(&learn->known, &learn->known.workers[late], now_s);
-    if (!(rest_s >
-          CV_ALIKE * now_s)) /* it is done at this very instant, by another clock */
+    if (!(rest_s > CV_ALIKE * now_s)) /* it is done at this instant, by another clock */
         return;
     speed_ups = learn->known.workers[late].effective_ups;
     units = (rest_s - start_s) /
@@ -651,7 +652,7 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
     }
 }
 
-/* When nobody is left who did not lose his chunks, all are tried again. */
+/* When every worker left has lost a chunk, all are tried again. */
 static void readmit(struct learn *learn)
 {
     for (uint32_t w = 0; w < learn->known.taken; w++)
@@ -667,8 +668,8 @@ static bool is_idle(const struct learn *learn, uint32_t worker)
            !cv_is_out(&learn->known.workers[worker]);
 }
 
-/* What was recalled for an idle worker while the port was busy: whoever else it was given
- * to would be the last again, maybe the one that it was taken from. */
+/* Units recalled for an idle worker while the port was busy: any other worker would be
+ * the last again, maybe the one that they were taken from. */
 static void give_owed(struct learn *learn, const struct cleave_view *view, double now_s,
                       struct cleave_orders *orders)
 {
@@ -705,12 +706,13 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
              size_for(learn, view, &learn->known.workers[worker], end_s, now_s), now_s,
              orders);
     }
-    /* Nothing is left, or it is left to those who are soon ready, unless they hang. */
+    /* No units are left, or they are left to workers that are soon ready, unless they
+     * hang. */
     if (isfinite(wait_s) && learn->wake_s < 0) {
         learn->wake_s = now_s + fmax(wait_s, LOOK_S);
         cleave_order_wake(orders, 0, learn->wake_s);
     }
-    /* Who will be last is the same for all who are idle. */
+    /* The last worker is the same for all idle workers. */
     for (uint32_t w = 0; w < learn->known.taken && learn->request == NOBODY; w++)
         if (is_idle(learn, w)) {
             if (late == NOBODY && (late = find_victim(learn, now_s)) == NOBODY)

@@ -5,14 +5,14 @@
  * their variances; before the first measurement the spread is what the view expects.
  *
  * The rule: T is the time at which all workers could end together, the sum over workers of
- * speed (T - ready) = units left. What can be taken back is given by the estimated speed;
- * what cannot, only as far as the worker, at the low end of its interval, ends within one
- * start of T. A worker without work gets free units, else the tail of the chunk that ends
- * last. Before that, all others are asked how far they are.
+ * speed (T - ready) = units left. Recallable units follow the estimated speed; other
+ * units are given only as far as the worker, at the low end of its interval, ends within
+ * one start of T. A worker without work gets free units, else the tail of the chunk that
+ * ends last. Before that, all others are asked how far they are.
  *
  * Workers share nothing but the units left: no decision waits for an answer that does not
- * come at once. Workers that are alike start at once on equal ranges; only where workers may
- * differ much, a first small chunk shows how the command reads.
+ * come at once. Equal workers start at once on equal ranges; only if workers may differ
+ * much, a first small chunk shows how the command reads.
  *
  * O(workers) for a decision. */
 #include "policy/pull/open_ranges.h"
@@ -40,7 +40,7 @@ static const double LEAST_PART = 1e-12;
 static const double KEEP = 0.7;
 /* Least part of the time of a chunk that is work. */
 static const double LEAST_WORK = 0.02;
-/* Up to this ratio of speeds workers are alike; if it is not known, it is UNEQUAL. */
+/* Up to this ratio of speeds workers count as equal; an unknown ratio is UNEQUAL. */
 static const double ALIKE = 4, UNEQUAL = 30;
 /* A first test is this part of a share. */
 static const double TEST = 1.0 / 256;
@@ -48,24 +48,26 @@ static const double TEST = 1.0 / 256;
 static const double OWN_PACE = 0.3;
 /* Bytes per second that any pipe carries. */
 static const double PIPE_UPS = 1e9;
-/* A verdict needs so many times what a pipe holds. */
+/* Capacities of a pipe that a verdict needs. */
 static const double WINDOWS = 4;
 /* A command that does less than this part of its work while it reads reads all first. */
 static const double STREAMING = 0.5, LEAST_PHI = 0.1;
 /* A command that was started on nothing is ready after this part of a start. */
 static const double READY = 0.9;
-/* An idle worker looks again after this part of the time of the others, at least LOOK_S. */
+/* An idle worker looks again after this part of the time of the other workers, at least
+ * LOOK_S. */
 static const double AGAIN = 1.0 / 8, LOOK_S = 2e-3;
-/* A chunk that cannot be taken back is at least so many times the largest of its worker. */
+/* Least factor between a chunk that cannot be taken back and the largest of its
+ * worker. */
 static const double GROW = 4;
-/* A chunk that is not late is copied if it takes this many times what a copy takes, a late
- * one if it is late by this part of that. */
+/* A punctual chunk is copied if it takes this many times the time of a copy, a late one
+ * if its delay is this part of that time. */
 static const double COPY = 2, LATE = 0.25;
 /* A chunk that cannot be taken back lasts at most this many starts, or this part of a share. */
 static const double LONG_STARTS = 10, LARGEST = 0.2;
 /* Seconds in which a worker that is expected must come. */
 static const double COMING_S = 1;
-/* A worker that loses so many chunks in a row gets no more. */
+/* Losses in a row after which a worker gets no more. */
 enum { LOSSES = 3 };
 
 enum { NOBODY = UINT32_MAX };
@@ -77,7 +79,7 @@ enum phase {
     CLOSED, /* the command was given the end of its input */
 };
 
-/* What the command does with its input. */
+/* How the command uses its input. */
 enum kind {
     UNKNOWN,
     WORKS_AS_IT_READS, /* works as it reads */
@@ -97,25 +99,25 @@ struct cv_range_worker {
     double asked_s, round_s;       /* last query; the longest answer */
     double units, seconds, chunks; /* measured, with decay */
     double largest;                /* units of its largest chunk that is done */
-    struct cv_fit compute;         /* of chunks that were read first */
+    struct cv_fit compute;         /* fit over chunks that were read first */
     double prior;                  /* relative speed known from an earlier run; 1: none */
-    double usual_ups;              /* the estimate, before what it does now is seen */
+    double usual_ups;              /* the estimate, without the current chunk */
     double speed_ups, low;         /* ... and after */
     uint32_t lost;                 /* chunks in a row */
-    uint32_t thief;                /* gets what is recalled, or NOBODY */
-    uint32_t twin;                 /* runs the same chunk, or NOBODY */
+    uint32_t thief;                /* worker that gets the recalled units, or NOBODY */
+    uint32_t twin;                 /* worker that runs the same chunk, or NOBODY */
     bool copy;                     /* this is the copy of the two */
     bool no_copy;                  /* a copy was refused */
-    bool opening;                  /* what is due was asked for by CLEAVE_OPEN */
+    bool opening;                  /* due units were requested by CLEAVE_OPEN */
     bool coming, drained, ends, querying, recalling, test, guessed;
     bool firm; /* nothing could be taken back, and it was given nothing since */
 };
 
-/* Workers that are alike by what is known beforehand. */
+/* Workers with equal expected speeds. */
 struct cv_range_group {
     uint32_t workers;    /* present at the start of the run */
     uint32_t known;      /* workers with a measured speed */
-    double weight, mean; /* of their logarithms */
+    double weight, mean; /* weight and mean of the logarithms */
     double spread;       /* variance between its workers */
     double unsure;       /* variance of the mean */
     bool tested;         /* a worker of it has a test, or is known */
@@ -142,7 +144,7 @@ static bool is_busy(const struct cv_range_worker *worker)
     return worker->phase == OPEN || worker->phase == CLOSED;
 }
 
-/* What a decision works on. */
+/* State of one decision. */
 struct turn {
     struct cv_open_ranges *learn;
     const struct cleave_view *view;
@@ -194,7 +196,7 @@ static double window(const struct turn *turn)
 
 /* --- the estimate ------------------------------------------------------------------- */
 
-/* Seconds of work in what was measured, without what each chunk takes besides. */
+/* Seconds of work measured, without the fixed time of each chunk. */
 static double work_of(const struct cv_range_worker *worker, double fixed_s)
 {
     return fmax(worker->seconds - fixed_s * worker->chunks, worker->seconds * LEAST_WORK);
@@ -205,7 +207,7 @@ static double noise(const struct turn *turn)
     return fmax(turn->view->varies, NOISE);
 }
 
-/* What a chunk takes besides varies as other times do. */
+/* The fixed time of a chunk varies as other times do. */
 static double variance_of(const struct turn *turn, const struct cv_range_worker *worker)
 {
     const double fixed_s = turn->learn->fixed_s;
@@ -221,7 +223,7 @@ static double own_log(const struct cv_open_ranges *learn,
     return log(worker->units / work_of(worker, learn->fixed_s) / worker->prior);
 }
 
-/* What is measured of a chunk that cannot be seen: it is not faster than that. */
+/* Measurement of a chunk without progress reports: an upper limit of its speed. */
 static double limit_of(const struct turn *turn, const struct cv_range_worker *worker)
 {
     const double since_s = worker->read_s - fmax(worker->moved_s, worker->began_s);
@@ -238,7 +240,7 @@ static double limit_of(const struct turn *turn, const struct cv_range_worker *wo
            fmax(worker->read_s - fmax(worker->from_s, worker->began_s), quantum(turn));
 }
 
-/* The mean of what is known of each group: weights are inverse variances. */
+/* Mean of each group: weights are inverse variances. */
 static void average_groups(const struct turn *turn, double within)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -270,8 +272,8 @@ static void average_groups(const struct turn *turn, double within)
         learn->groups[g].spread /= fmax(learn->groups[g].known, 1);
 }
 
-/* What is expected of a worker before it is measured: its group's mean, and that as far as
- * it is known by the others' means. */
+/* Expectation for a worker before its measurements: its group's mean, which is itself
+ * weighted against the means of other groups. */
 static void expect_groups(const struct turn *turn, double within, double between)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -300,7 +302,7 @@ static void expect_groups(const struct turn *turn, double within, double between
             continue;
         }
         group->mean = (own * group->mean + mean / apart) / (own + 1 / apart);
-        /* A mean of few is not known better than they are alike. */
+        /* A mean of few workers is as uncertain as the spread between them. */
         group->unsure =
             own > 0 ? 1 / (own + 1 / apart) : within + apart * (1 + 1.0 / known);
     }
@@ -349,7 +351,7 @@ static void observe(struct cv_range_worker *worker, double units, double seconds
     worker->chunks = worker->chunks * KEEP + chunks;
 }
 
-/* The command has read so many units by now. */
+/* The command has read this many units. */
 static void sample(const struct turn *turn, struct cv_range_worker *worker, double read)
 {
     if (read > worker->read)
@@ -369,8 +371,8 @@ static void sample(const struct turn *turn, struct cv_range_worker *worker, doub
     }
 }
 
-/* What a chunk takes besides its work: the mean of the workers whose chunks differed in
- * size, and no more than the shortest took; before that it is half of that. */
+/* Fixed time of a chunk besides its work: the mean of workers whose chunks differed in
+ * size, and at most the shortest time; before that, half of the shortest. */
 static void fit_fixed(const struct turn *turn, struct cv_range_worker *worker,
                       double units, double time_s)
 {
@@ -408,7 +410,7 @@ static void note_start(struct cv_open_ranges *learn, double start_s)
     learn->start_s += (start_s - learn->start_s) / learn->starts;
 }
 
-/* What a chunk more costs its worker. */
+/* Cost of one more chunk for its worker. */
 static double overhead(const struct turn *turn, const struct cv_range_worker *worker)
 {
     const struct cv_open_ranges *learn = turn->learn;
@@ -438,7 +440,7 @@ static double unread(const struct turn *turn, const struct cv_range_worker *work
                : fmin(rest, fabs(rest - more / fmax(turn->learn->phi, LEAST_PHI)));
 }
 
-/* Seconds of work on what was read, which follows the end of the input. */
+/* Seconds of work on units read, which follows the end of the input. */
 static double debt(const struct turn *turn, const struct cv_range_worker *worker)
 {
     return (1 - turn->learn->phi) * (worker->given + worker->due - unread(turn, worker)) /
@@ -446,8 +448,8 @@ static double debt(const struct turn *turn, const struct cv_range_worker *worker
            turn->learn->fixed_s;
 }
 
-/* Seconds until a worker has done what it has. What is late is expected to take as long
- * again as it is late. */
+/* Seconds until a worker has finished its chunk. A late chunk is expected to take its
+ * delay once more. */
 static double rest_of(const struct turn *turn, const struct cv_range_worker *worker)
 {
     const double begins_s =
@@ -463,7 +465,7 @@ static double rest_of(const struct turn *turn, const struct cv_range_worker *wor
 
         return fabs(begins_s + takes_s - turn->now_s);
     }
-    /* What stands still does so for as long again. */
+    /* A stalled chunk is expected to stall as long again. */
     rest_s = fmax(unread(turn, worker) / worker->speed_ups + debt(turn, worker),
                   worker->read_s - fmax(worker->moved_s, worker->began_s));
     if (worker->began_s < 0)
@@ -490,7 +492,7 @@ static double ready_in(const struct turn *turn, const struct cv_range_worker *wo
         return fmax(0, worker->opened_s + start_of(learn) - turn->now_s) +
                learn->fixed_s + cv_fold_charge(turn->view, learn->fold_s, learn->present);
     if (reading_shows_work(turn) && worker->phase == OPEN && worker->twin == NOBODY)
-        /* what it has not read counts as left */
+        /* unread units count as left */
         return debt(turn, worker) +
                (worker->began_s < 0
                     ? fmax(0, worker->opened_s + start_of(learn) - turn->now_s)
@@ -498,7 +500,7 @@ static double ready_in(const struct turn *turn, const struct cv_range_worker *wo
     return rest_of(turn, worker) + overhead(turn, worker);
 }
 
-/* What a chunk more costs a worker without work; its command may have been started. */
+/* Cost of one more chunk for a worker without work; its command may have been started. */
 static double begin_cost(const struct turn *turn, const struct cv_range_worker *worker)
 {
     return worker->phase == EMPTY ? ready_in(turn, worker) : overhead(turn, worker);
@@ -629,7 +631,7 @@ static void end_chunk(struct cv_range_worker *worker)
     worker->thief = NOBODY;
 }
 
-/* Its chunk is over: its twin, if it has one, is alone. */
+/* Its chunk has ended: its twin, if it has one, is alone. */
 static void separate_twin(struct cv_open_ranges *learn, struct cv_range_worker *worker)
 {
     if (worker->twin != NOBODY)
@@ -768,7 +770,7 @@ static void done(const struct turn *turn, const struct cleave_event *event)
         if (learn->kind == READS_FIRST || !(worker->seconds > 0))
             observe(worker, event->units, read_s + after_s, 1);
     }
-    if (worker->twin != NOBODY) /* it is being ended */
+    if (worker->twin != NOBODY) /* its command is being ended */
         learn->workers[worker->twin].given = 0;
     separate_twin(learn, worker);
     end_chunk(worker);
@@ -834,7 +836,7 @@ static void note(const struct turn *turn, const struct cleave_event *event)
 
 /* --- decisions ---------------------------------------------------------------------- */
 
-/* Units of an equal share of everything, or of what a stream may hold. */
+/* Units of an equal share of everything, or of the window of a stream. */
 static double share(const struct turn *turn)
 {
     const double n = turn->learn->present;
@@ -885,7 +887,7 @@ static double size_to_commit(const struct turn *turn, uint32_t w)
     return safe;
 }
 
-/* What was not fed can be taken back, whatever the command does with its input. */
+/* Units that were not fed can be taken back, however the command reads. */
 static bool has_tail(const struct turn *turn, const struct cv_range_worker *worker)
 {
     return is_busy(worker) && !worker->drained && worker->twin == NOBODY &&
@@ -893,8 +895,8 @@ static bool has_tail(const struct turn *turn, const struct cv_range_worker *work
            unread(turn, worker) > turn->view->ahead;
 }
 
-/* The one that ends last of those that have a tail, or NOBODY. Without a known speed that is
- * the one with the longest tail. */
+/* The worker that ends last among workers with a tail, or NOBODY. Without a known speed
+ * that is the one with the longest tail. */
 static uint32_t find_victim(const struct turn *turn, uint32_t thief)
 {
     const struct cv_open_ranges *learn = turn->learn;
@@ -933,7 +935,7 @@ static bool asks(const struct turn *turn, uint32_t w)
     return true;
 }
 
-/* Ask all that are at work how far they are, before an idle worker is served. True: the
+/* Ask all busy workers for their progress before an idle worker is served. True: the
  * answers are there at once. */
 static bool looks_around(const struct turn *turn)
 {
@@ -1104,7 +1106,7 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
         close(turn, w);
 }
 
-/* The test takes long: the others are given something by what it shows so far. */
+/* The test takes long: the others get units by its first results. */
 static void shorten_test(const struct turn *turn, uint32_t w)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -1163,8 +1165,8 @@ static void begin_test(const struct turn *turn, uint32_t w)
     worker->test = turn->learn->groups[worker->group].tested = worker->due > 0;
 }
 
-/* Groups differ: one worker of each shows what its group and the command are. Only the first
- * test has room behind it, so that its chunk can be extended. */
+/* Groups differ: one worker of each tests its group and the command. Only the first test
+ * has free units after it, so that its chunk can be extended. */
 static void test(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -1206,7 +1208,7 @@ static bool is_beginning(const struct turn *turn, uint32_t first)
 }
 
 /* Where a command reads is decided with its first unit. At the beginning of a stream one
- * worker has the first units, and the others wait until more is known. */
+ * worker has the first units, and the other workers wait until more is known. */
 static bool begins_stream(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -1227,7 +1229,7 @@ static bool begins_stream(const struct turn *turn)
                 open_empty(turn, w);
         return true;
     }
-    /* What has come of a stream that goes on is for all. */
+    /* Arrived units of a continuing stream are for all. */
     if (!is_stream(turn) && worker->phase == OPEN && !(worker->due > 0))
         extend(turn, learn->first, share(turn) - worker->given);
     learn->first = NOBODY;
@@ -1305,7 +1307,7 @@ static void count_present(struct cv_open_ranges *learn, double now_s)
     }
 }
 
-/* Commands that read all first were given ranges: what they have not read is shared anew. */
+/* Commands that read all first were given ranges: unread units are shared again. */
 static void recall_unread(const struct turn *turn)
 {
     for (uint32_t w = 0; w < turn->learn->n; w++) {

@@ -12,7 +12,7 @@ struct cv_open_ranges {
     double max;              /* units of a chunk */
     struct cv_range_worker *workers;
     struct cv_ready *ready; /* scratch of the end of all */
-    uint32_t n, present;    /* places; workers that are there */
+    uint32_t n, present;    /* places; present workers */
     struct cv_range_group *groups;
     uint32_t ngroups;
     uint32_t known; /* workers with a measured speed */
@@ -21,14 +21,14 @@ struct cv_open_ranges {
     bool emits;     /* output came before the end of the input */
     double start_s; /* mean start, over the last ones */
     uint32_t starts;
-    double fixed_s, unsure_s; /* what a chunk takes besides; by how much that is off */
+    double fixed_s, unsure_s; /* fixed seconds of a chunk; their uncertainty */
     double reading_s, all_s;  /* seconds of chunks: reading; all */
     double least_s;           /* the least that a chunk took after its end was read */
     double record;            /* units of a record, if it is larger than was asked for */
     bool turned;              /* just now taken for a command that reads all first */
     bool begun;               /* the first units of a stream were given */
-    uint32_t
-        first; /* has the first units of a stream, while the others wait; or NOBODY */
+    uint32_t first; /* worker with the first units of a stream, while the others wait; or
+                * NOBODY */
     double fold_s, wake_s;
 };
 

@@ -7,7 +7,7 @@
 #include "policy/common/orders.h"
 #include "policy/common/reserved_workers.h"
 
-/* Of a simulated run, that can be asked for. */
+/* Most chunks of a simulated run. */
 static const double MOST_CHUNKS = 1e7;
 
 enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *view,
@@ -70,7 +70,7 @@ static struct cv_request *in_line(const struct cv_pull *pull, uint32_t place)
     return &pull->line[at < pull->max ? at : at - pull->max];
 }
 
-/* Whoever is no member may have been given chunks of an earlier phase. */
+/* A worker that is not a member may have chunks of an earlier phase. */
 static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
 {
     const struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
@@ -99,7 +99,7 @@ static uint32_t take_first(struct cv_pull *pull)
     return worker;
 }
 
-/* At the beginning, or somebody has taken a place. */
+/* At the start, or after a worker took a place. */
 static void note_who_is_there(struct cv_pull *pull, const struct cleave_view *view,
                               const struct cleave_event *event)
 {
@@ -160,7 +160,7 @@ void cv_pull_given(struct cv_pull *pull, const struct cleave_view *view, uint32_
     count_chunk(pull, view, worker, now_s);
 }
 
-/* Somebody waits, and can be served. */
+/* A worker waits, and can be served. */
 static inline bool can_serve(const struct cv_pull *pull, const struct cleave_view *view)
 {
     return !pull->port_busy && pull->nline + pull->nheap > 0 && view->units_left > 0;
@@ -260,8 +260,8 @@ enum cleave_status cv_pull_check_size(const char *policy, const char *param, dou
 
 /* --- when all could end together ---------------------------------------------------- */
 
-/* Begin with all of them, and leave out who would not be ready by then, until that is
- * nobody: the end only comes nearer. */
+/* Begin with all workers, and leave out workers that are not ready by the end, until none
+ * is left out: the end only moves closer. */
 
 double cv_end_together(const struct cv_ready *workers, uint32_t n, double units)
 {

@@ -2,7 +2,7 @@
  *
  * A worker asks for work when it holds fewer than `prefetch` unfinished chunks and the
  * sending of its last one has begun. Requests are served first come first served as the
- * port gets free; those of one instant by chunks already given, then by decreasing
+ * port gets free; simultaneous requests by chunks already given, then by decreasing
  * bandwidth, then by index. Self-scheduling, guided, factoring and the second phase of
  * rumr and rx differ only in the size they hand out. */
 #ifndef CV_PULL_H
@@ -22,15 +22,15 @@ struct cv_pull {
     uint32_t prefetch;
     double min;               /* smallest chunk handed out                      */
     const double *least_each; /* per worker, instead; NULL: the same for all */
-    const bool *member;       /* who may ask; NULL: everyone                    */
+    const bool *member;       /* workers that may ask; NULL: all */
     uint32_t nmembers;
     const uint32_t *rank; /* by decreasing bandwidth: shared by all runs    */
     uint32_t *given;      /* per worker: chunks sent so far                 */
     uint32_t *unfinished; /* per worker                                     */
     uint32_t *held_back;  /* per worker: chunks of an earlier phase to come */
-    bool *vacant;         /* per worker: nobody has taken the place yet     */
-    /* Requests, at most one per worker. As a rule each comes after all before it and joins
-     * the line; of several at one instant those that do not are in the heap. */
+    bool *vacant;         /* per worker: the place is unused */
+    /* Requests, at most one per worker. Usually each request follows all before it and
+     * joins the line; simultaneous requests out of order are in the heap. */
     struct cv_request *line, *heap;
     uint32_t line_first, nline, nheap, max;
     bool port_busy;
@@ -43,7 +43,7 @@ enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *
 enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view *view,
                                  struct cleave_setup *setup, struct cleave_error *err);
 
-/* Take note of an event: who has become free, who asks. */
+/* Take note of an event: workers that became free or ask. */
 void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
                   const struct cleave_event *event);
 /* Take note of a chunk that an earlier phase hands out now. */
@@ -58,7 +58,7 @@ void cv_pull_decide(struct cv_pull *pull, void *state, const struct cleave_view 
                     const struct cleave_event *event, cv_pull_size *size,
                     struct cleave_orders *orders);
 
-/* Batches of N requests that share half of what was left at their beginning. */
+/* Batches of N requests that share half of the units left at their beginning. */
 struct cv_batch {
     double share;  /* units of each request of this batch, on average */
     uint32_t left; /* requests left in this batch                     */
@@ -68,22 +68,22 @@ double cv_batch_next(struct cv_batch *batch, const struct cleave_view *view, uin
 
 /* Means over the members (NULL: everyone). */
 double cv_mean_speed(const struct cleave_view *view, const bool *member);
-/* The overhead of one chunk expressed in units: what a worker could compute on average
- * while it starts one and the port serves everyone once, S (alpha + n beta). */
+/* The overhead of one chunk expressed in units: the mean work of a worker while it starts
+ * one and the port serves everyone once, S (alpha + n beta). */
 double cv_overhead_units(const struct cleave_view *view, const bool *member);
 /* The least chunk of a shrinking policy when none is asked for: the overhead above, but
  * at least a thousandth of an equal share and at most an equal share. */
 double cv_least_chunk(const struct cleave_view *view);
 
-/* Refuse a size that chunks never get beyond, so small that there would be no end of them;
- * 0 is none. In a real run there is a record in each. */
+/* Refuse a least size of chunks that is so small that chunks would never end; 0 is none.
+ * In a real run there is a record in each. */
 enum cleave_status cv_pull_check_size(const char *policy, const char *param, double units,
                                       const struct cleave_view *view,
                                       struct cleave_error *err);
 
-/* Parameters of a policy of state type `type` with a struct cv_pull at `member`. To ask
+/* Parameters of a policy of state type `type` with a struct cv_pull at `member`. Asking
  * ahead hides the transfer of small equal chunks; with shrinking chunks it hands out the
- * large ones before it is known who is slow. */
+ * large chunks before slow workers are known. */
 #define CV_PREFETCH_PARAM(type, member, preset)                                     \
     {                                                                               \
         "prefetch", CLEAVE_PARAM_COUNT, offsetof(type, member.prefetch), preset, 1, \

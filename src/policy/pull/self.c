@@ -55,7 +55,7 @@ static const struct cleave_param self_params[] = {
 
 const struct cleave_policy cleave_policy_self = {
     .name = "self",
-    .summary = "self-scheduling: chunks of one size to whoever asks",
+    .summary = "self-scheduling: one chunk of fixed size per request",
     .reference = "the rule of work queues and of most job runners",
     .takes_streams = true,
     .takes_joiners = true,

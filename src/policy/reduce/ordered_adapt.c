@@ -133,7 +133,7 @@ struct best {
 };
 
 struct planned {
-    uint32_t to;             /* receiver of its partial, or NOBODY */
+    uint32_t to;             /* node that gets its partial, or NOBODY */
     uint32_t turn;           /* index among the senders of that receiver */
     uint32_t receives, came; /* partials planned for it; partials sent */
     double wake_s;           /* the last time asked for */
@@ -766,11 +766,11 @@ static const struct cleave_param adapt_params[] = {
     { "ratio", CLEAVE_PARAM_REAL, offsetof(struct ordered_adapt, ratio), 0.25, 0, 1,
       "wait while the smaller mean cost is below this part of the greater" },
     { "guard", CLEAVE_PARAM_REAL, offsetof(struct ordered_adapt, guard), 0.5, 0, 100,
-      "overlap towards nodes slower by up to so many mean transfers" },
+      "overlap towards nodes slower by up to this many mean transfers" },
     { "near", CLEAVE_PARAM_REAL, offsetof(struct ordered_adapt, near), 1, 0, 100,
-      "overlap towards nodes that have at most so many mean transfers to go; 0: any" },
+      "overlap towards nodes with at most this many mean transfers to go; 0: any" },
     { "plans", CLEAVE_PARAM_COUNT, offsetof(struct ordered_adapt, planned), 128, 0, 1024,
-      "plan anew as partials become ready if there are at most so many nodes" },
+      "plan again as partials become ready if there are at most this many nodes" },
     { 0 },
 };
 

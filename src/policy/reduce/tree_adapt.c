@@ -251,9 +251,9 @@ static const struct cleave_param adapt_params[] = {
     { "spread", CLEAVE_PARAM_REAL, offsetof(struct tree_adapt, spread), 0.6, 0, 1000,
       "no overlap while dear combinations vary by more, standard deviation over mean" },
     { "guard", CLEAVE_PARAM_REAL, offsetof(struct tree_adapt, guard), 0.5, 0, 100,
-      "overlap towards nodes slower by up to so many mean transfers" },
+      "overlap towards nodes slower by up to this many mean transfers" },
     { "near", CLEAVE_PARAM_REAL, offsetof(struct tree_adapt, near), 1, 0, 100,
-      "overlap towards nodes that have at most so many mean transfers to go; 0: any" },
+      "overlap towards nodes with at most this many mean transfers to go; 0: any" },
     { 0 },
 };
 

@@ -91,7 +91,7 @@ static const struct cleave_param tree_dyn_params[] = {
 
 const struct cleave_policy cleave_policy_tree_dyn = {
     .name = "tree-dyn",
-    .summary = "whoever is done sends to whoever waits in the slot; operator commutes",
+    .summary = "a finished node sends to a waiting node of the slot; operator commutes",
     .reference = "Benoit, Canon and Marchal 2013",
     .task = CLEAVE_TASK_REDUCE,
     .hears_ready = true,
@@ -199,7 +199,7 @@ static const struct cleave_param ordered_params[] = {
 
 const struct cleave_policy cleave_policy_ordered_tree_dyn = {
     .name = "ordered-tree-dyn",
-    .summary = "whoever is done sends to an idle neighbour; order is kept",
+    .summary = "a finished node sends to an idle neighbour; order is kept",
     .reference = "Benoit, Canon and Marchal 2013",
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,

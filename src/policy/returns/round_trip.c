@@ -460,9 +460,9 @@ static const struct cleave_param best_orders_params[] = {
     { "starts", CLEAVE_PARAM_COUNT, offsetof(struct best_orders, starts), 0, 0, 1000,
       "searches from different orders; 0: as many as the size allows" },
     { "kicks", CLEAVE_PARAM_COUNT, offsetof(struct best_orders, kicks), 0, 0, 100000,
-      "random changes after which the search goes on; 0: as the size allows" },
+      "random changes after which the search continues; 0: as the size allows" },
     { "exact", CLEAVE_PARAM_COUNT, offsetof(struct best_orders, exact), 7, 0,
-      CV_EXACT_MOST, "up to so many workers the best orders are proved" },
+      CV_EXACT_MOST, "up to this many workers the best orders are proved" },
     { 0 },
 };
 

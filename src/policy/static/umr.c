@@ -391,7 +391,8 @@ static void choose(struct umr_search *search, uint32_t rounds, struct cv_umr *ou
     out->rounds_only = true;
 }
 
-/* Search among the workers that have a chunk in one round: the others start too late. */
+/* Search among the workers that have a chunk in one round: other workers start too
+ * late. */
 static enum cleave_status search_prompt(struct umr_search *search,
                                         const struct cleave_worker *workers,
                                         uint32_t nworkers, struct cv_arena *arena,
@@ -714,7 +715,8 @@ static const struct cleave_param umr_params[] = {
     { "level", CLEAVE_PARAM_COUNT, offsetof(struct umr, level), 1, 0, 1,
       "1: size the last round so that all end together; 0: as the rounds before" },
     { "select", CLEAVE_PARAM_COUNT, offsetof(struct umr, select), 1, 0, 1,
-      "1: leave out who does not help; 0: nobody, as in the published comparison" },
+      "1: leave out workers that do not help; 0: use all, as in the published "
+      "comparison" },
     { 0 },
 };
 

@@ -330,8 +330,8 @@ enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round
     best = best_shape(&fill, &end_s);
     if (!does_it(&fill, &best, end_s) && isinf(other_s))
         return cv_fail(err, CLEAVE_EINPUT,
-                       "no plan was found for %g units while workers are there: expected "
-                       "less, or longer times",
+                       "no plan was found for %g units while workers are present: "
+                       "expected less, or longer times",
                        view->units_total);
     cv_plan_settle(&fill.plan, view->units_total);
     *out_s = makespan_of(view, &fill.plan, fill.ready, fill.port);

@@ -629,7 +629,7 @@ static const struct cleave_param as4dr_params[] = {
     NUMBER("theta", wanted_theta, 0.5, 0.05, 0.95,
            "part of a round that is sent first, moved to where nothing idles"),
     WORD("rule", rule_word,
-         "how loads follow what is measured: eq1, deadbeat, pll, periodic"),
+         "how loads follow measurements: eq1, deadbeat, pll, periodic"),
     NUMBER("gain", gain, 0, 0, 1,
            "how far rule eq1 or pll follows; 0: all of it for eq1, 0.6 for pll"),
     WORD("post", post_word, "next round at once or once per period: event, spaced"),
@@ -648,7 +648,7 @@ static const struct cleave_param as4dr_params[] = {
 
 const struct cleave_policy cleave_policy_as4dr = {
     .name = "as4dr",
-    .summary = "rounds of a wanted length that adapt to what is measured; takes streams",
+    .summary = "rounds of a wanted length that adapt to measurements; takes streams",
     .reference = "Millot and Parrot 2013",
     .takes_streams = true,
     .orders_returns = true,

@@ -36,7 +36,7 @@ struct cv_as4dr_place {
 
 /* State of a worker. */
 struct cv_as4dr_worker {
-    double load;          /* of the newest round */
+    double load;          /* load of the newest round */
     double first, second; /* the two parts of the load */
     double posted_s;      /* when it was posted */
     double result_s;      /* when part one returned last */

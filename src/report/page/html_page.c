@@ -145,7 +145,7 @@ void cv_page_again(FILE *file, const char *command)
                         "</code></pre><button type=\"button\" class=\"copy live\">Copy"
                         "</button></div>\n");
     else
-        fputs("<p>The trace does not say which command made it.</p>\n", file);
+        fputs("<p>The trace does not name its command.</p>\n", file);
 }
 
 int cv_page_decimals(double max)

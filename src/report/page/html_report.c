@@ -341,7 +341,7 @@ static void put_left_out(const struct cv_report *report, FILE *file)
         idle += data->nodes[i].chunks == 0;
     cv_page_section(file, "left", "Left out");
     if (idle == 0) {
-        fputs("<p>Nobody: every worker computed something.</p>\n</section>\n", file);
+        fputs("<p>None: every worker computed something.</p>\n</section>\n", file);
         return;
     }
     if (idle > MOST_NODES)
@@ -356,7 +356,7 @@ static void put_left_out(const struct cv_report *report, FILE *file)
         cv_page_element(file, "<td class=\"wrap\">",
                         reason != NULL && reason[0] != '\0'
                             ? reason
-                            : "it computed no chunk; the trace does not say why",
+                            : "it computed no chunk; the trace gives no reason",
                         "</td></tr>\n");
         shown++;
     }
@@ -610,9 +610,8 @@ static void put_chart_notes(const struct cv_report *report, FILE *file)
             data->nnodes, is_load(report->measured) ? "workers" : "nodes", data->group);
     else if (data->block_s > 0)
         fprintf(file,
-                "<p class=\"note\">There are more spans than a page should hold: those "
-                "shorter than %s s are put together with their neighbours, and the chart "
-                "says how many.</p>\n",
+                "<p class=\"note\">The page cannot hold all spans: those shorter than %s "
+                "s are merged with their neighbours, and the chart counts them.</p>\n",
                 cv_show_number(data->block_s, number));
     if (cv_page_chart_rows(data) < data->nnodes)
         fprintf(
@@ -626,7 +625,7 @@ static void put_gantt(const struct cv_report *report, FILE *file)
 {
     const bool load = is_load(report->measured);
 
-    cv_page_section(file, "when", load ? "Who did what when" : "Who combined what when");
+    cv_page_section(file, "when", load ? "Workers over time" : "Nodes over time");
     put_chart_notes(report, file);
     fputs(
         "<div class=\"frame live\">\n<div class=\"bar\">"

@@ -152,7 +152,7 @@ static enum cleave_status cannot_start(const char *name, const char *path, int e
                  "; one argument has room for 128 KiB: input.files FILE gives all of it "
                  "on standard input, command.cat as a file");
     status = cannot_run(name,
-                        error == EAGAIN ? "too many processes (ulimit -u says how many)"
+                        error == EAGAIN ? "too many processes (see: ulimit -u)"
                                         : strerror(error),
                         advice, err);
     return cv_is_scarce(error) ? cv_fail_as(err, CLEAVE_ERESOURCES) : status;
@@ -198,7 +198,7 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
                  shown, shown);
     else if (cv_is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
         snprintf(advice, sizeof advice,
-                 "; if it is an alias of your shell, type what it stands for");
+                 "; if it is an alias of your shell, type its expansion");
     else if (find_near(name, near))
         snprintf(advice, sizeof advice, "; did you mean '%s'?",
                  cv_shown(near, strlen(near), shown, sizeof shown));

@@ -245,10 +245,9 @@ cv_writer_thread_start(struct cv_writer_thread *threaded,
     close_thread(threaded);
     /* Threads count as processes, and the limit may pass. */
     if (error == EAGAIN)
-        return cv_fail(err, CLEAVE_ERESOURCES,
-                       "cannot start a thread that %s: too many processes (ulimit -u "
-                       "says how many)",
-                       what);
+        return cv_fail(
+            err, CLEAVE_ERESOURCES,
+            "cannot start a thread that %s: too many processes (see: ulimit -u)", what);
     return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s", what,
                    strerror(error));
 }

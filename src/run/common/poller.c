@@ -141,7 +141,7 @@ static void begin_guard(void *context)
 
     if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
         return;
-    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
+    cv_fail(&note, err.status, "commands will continue if this process is killed: %s",
             err.text);
     poller->guard_failed(poller->guard_context, &note);
 }

@@ -25,7 +25,7 @@ enum cleave_status cv_pipe_fail(int error, struct cleave_error *err)
 {
     return cv_fail(err, cv_is_scarce(error) ? CLEAVE_ERESOURCES : CLEAVE_EENGINE,
                    "cannot make a pipe: %s%s", strerror(error),
-                   error == EMFILE ? " (ulimit -n says how many)" : "");
+                   error == EMFILE ? " (see: ulimit -n)" : "");
 }
 
 enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
@@ -279,7 +279,7 @@ enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_e
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
         return cv_fail(err, errno == ENOMEM ? CLEAVE_EENGINE : CLEAVE_ERESOURCES,
                        "cannot watch a process: %s%s", strerror(errno),
-                       errno == EMFILE ? " (ulimit -n says how many)" : "");
+                       errno == EMFILE ? " (see: ulimit -n)" : "");
     return watch_by_thread(process, err);
 }
 

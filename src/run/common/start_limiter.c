@@ -187,7 +187,7 @@ enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
     if (crowd.busy + crowd.held == 0 || has_files(limiter, crowd.busy + crowd.held))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_ERESOURCES,
-                   "too few open files for %u workers (ulimit -n says how many)",
+                   "too few open files for %u workers (see: ulimit -n)",
                    limiter->workers);
 }
 

@@ -81,9 +81,8 @@ static enum cleave_status resume_open(struct cv_order_queue *queue,
     changed = cv_journal_changed(queue->journal);
     if (changed != NULL)
         cv_note(request,
-                "'%s' was changed since the first run of this journal: what is finished "
-                "keeps "
-                "its output; journal.overwrite does all of it again",
+                "'%s' was changed since the first run of this journal: finished chunks "
+                "keep their output; journal.overwrite does all of it again",
                 cv_shown(changed, strlen(changed), shown, sizeof shown));
     return CLEAVE_OK;
 }
@@ -244,12 +243,11 @@ static enum cleave_status tell_choice(const struct cleave_execution *request,
 
     for (size_t i = 0; choice->what != NULL && i < request->hosts.count; i++)
         if (request->hosts.list[i].leads)
-            return cv_fail_at(err, CV_FILE(span.name),
-                              "host '%s' leads others, so say what the input is: "
-                              "input.split %s%s%s",
-                              request->hosts.list[i].name, choice->split,
-                              header ? " and input.header " : "",
-                              header ? choice->header : "");
+            return cv_fail_at(
+                err, CV_FILE(span.name),
+                "host '%s' leads other hosts, so set the split: input.split %s%s%s",
+                request->hosts.list[i].name, choice->split,
+                header ? " and input.header " : "", header ? choice->header : "");
     if (request->listener.chose != NULL &&
         cv_format_tell(choice, header, span.name, text, sizeof text))
         request->listener.chose(request->listener.context, text);

@@ -392,11 +392,10 @@ static enum cleave_status read_answer(const char *line, const char *name,
     if (stopped)
         return cv_fail_stopped(err);
     *again = !well;
-    return well
-               ? CLEAVE_OK
-               : cv_fail_at(err, CV_FILE(name),
-                            "its size cannot be told: the command of input.size ended %s",
-                            why);
+    return well ? CLEAVE_OK
+                : cv_fail_at(err, CV_FILE(name),
+                             "its size is unknown: the command of input.size ended %s",
+                             why);
 }
 
 enum cleave_status cv_fetch_size(const char *text, const char *name, uint64_t *out,

@@ -135,9 +135,8 @@ static void push_failed(struct cv_host *host, const char *why)
 
     end_process(host);
     cv_fail(&err, CLEAVE_EENGINE,
-            "cannot take a copy of cleave there, into ~/.cache/cleave: %s; hosts.program "
-            "FILE "
-            "names one that is there",
+            "cannot put a copy of cleave there, into ~/.cache/cleave: %s; hosts.program "
+            "FILE names an installed one",
             why);
     cv_host_fail(host, &err);
 }
@@ -214,7 +213,7 @@ static void notice_over(void *context)
     struct cv_host *host = context;
     struct cleave_error err;
 
-    cv_fail(&err, CLEAVE_ELOST, "it was to leave, and its notice is over");
+    cv_fail(&err, CLEAVE_ELOST, "it had to leave, and its notice has ended");
     cv_host_fail(host, &err);
 }
 
@@ -237,7 +236,7 @@ void cv_host_dismiss(struct cv_host *host)
         cv_host_leave_out(host);
         return;
     }
-    cv_hosts_note(host->hosts, "%s: is to leave, and has %g s to end what it has",
+    cv_hosts_note(host->hosts, "%s: has to leave, and has %g s to finish its chunks",
                   host->name, host->hosts->terms.notice_s);
     begin_to_leave(host);
 }
@@ -380,7 +379,7 @@ static void take_refusal(struct cv_host *host, const struct cv_frame_head *head,
 
     cv_shown((const char *)payload, head->length, why, sizeof why);
     cv_fail(&err, CLEAVE_EREFUSED, "%s",
-            why[0] != '\0' ? why : "it refuses, and does not say why");
+            why[0] != '\0' ? why : "it refuses without a reason");
     cv_host_fail(host, &err);
 }
 
@@ -431,7 +430,7 @@ static void describe_words(const struct cv_host *host, const struct cleave_error
 
     out[0] = '\0';
     if (err->status == CLEAVE_ELOST && link->frames == 0 && link->ngot > 0)
-        snprintf(out, size, "; what it said is '%s'",
+        snprintf(out, size, "; its message is '%s'",
                  cv_shown((const char *)link->got, link->ngot, shown, sizeof shown));
 }
 

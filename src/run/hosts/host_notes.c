@@ -31,7 +31,7 @@ void cv_host_tell_rest(const struct cv_host *host)
 {
     static const char *const texts[CV_NOTES] = {
         [CV_NOTE_LOST] = "was lost",
-        [CV_NOTE_ABSENT] = "was tried in vain",
+        [CV_NOTE_ABSENT] = "could not be reached",
         [CV_NOTE_BACK] = "was there again",
         [CV_NOTE_SILENT] = "had a command that did not answer",
         [CV_NOTE_LEFT] = "had a command that ended badly",
@@ -89,7 +89,7 @@ static const char *explain_login_failure(const struct cv_host *host,
         return NULL;
     if (err->status == CLEAVE_ECLOSED && host->process.exit_code >= 0 &&
         host->process.exit_code < OF_SHELLS)
-        return "; nothing was said: does a login script there end it?";
+        return "; no message came: does a login script there end it?";
     return err->status == CLEAVE_EREFUSED && cv_is_no_frame(err->text)
                ? "; does a login script there read standard input? It must not"
                : NULL;
@@ -103,12 +103,13 @@ static void quote_login(const struct cv_host *host, const struct cleave_error *e
 
     out[0] = '\0';
     if (cv_connect_stderr_key_changed(&host->login, line, sizeof line))
-        snprintf(out, size,
-                 "; its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in "
-                 "between%s%s",
-                 line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
-                                 : "",
-                 line);
+        snprintf(
+            out, size,
+            "; its HOST KEY HAS CHANGED: it was installed again, or the connection is "
+            "intercepted%s%s",
+            line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
+                            : "",
+            line);
     else if (cv_connect_stderr_last(&host->login, line, sizeof line))
         snprintf(out, size, ": %s", line);
     else if (doubt != NULL)
@@ -200,8 +201,8 @@ static void tell_words(void *context)
 
     if (cv_connect_stderr_key_changed(&host->login, forget, sizeof forget)) {
         cv_hosts_note(hosts,
-                      "%s: its HOST KEY HAS CHANGED, and ssh went on as it is told to: "
-                      "somebody may stand in between",
+                      "%s: its HOST KEY HAS CHANGED, and ssh continued as configured: "
+                      "another machine may intercept the connection",
                       host->name);
     } else if (cv_connect_stderr_first(&host->login, line, sizeof line, &others) &&
                strcmp(hosts->words, line) != 0 && ++hosts->nwords == 1) {

@@ -54,8 +54,7 @@ static enum cleave_status make_way(const char *path, struct cleave_error *err)
     if (lstat(path, &facts) != 0)
         return CLEAVE_OK;
     if (!S_ISSOCK(facts.st_mode))
-        return cv_fail(err, CLEAVE_EINPUT, "%s: is there already, and is no socket",
-                       path);
+        return cv_fail(err, CLEAVE_EINPUT, "%s: exists and is not a socket", path);
     if (cv_join_port_reach(path, &fd, NULL) == CLEAVE_OK) {
         cv_close(&fd);
         return cv_fail(err, CLEAVE_EINPUT, "%s: belongs to another run", path);

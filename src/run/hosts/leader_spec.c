@@ -107,8 +107,7 @@ enum cleave_status cv_via_read_names(const char *const *texts, size_t count,
     for (size_t i = 0; i < out->nhosts; i++)
         if (out->hosts[i].slots > 0 || out->hosts[i].login != out->hosts[i].name)
             return refuse(out->hosts[i].login,
-                          "names of workers, of which the platform file says how they "
-                          "are reached",
+                          "names of workers whose connection the platform file describes",
                           err);
     return CLEAVE_OK;
 }

@@ -27,7 +27,7 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     else if (!(cut_short && end->come <= remote->sent) &&
              (end->come != remote->sent || end->come_sum != remote->sent_sum))
         cv_host_accuse(host,
-                       "%llu bytes of a piece were sent there, and %llu%s have come",
+                       "%llu bytes of a piece were sent there, and %llu%s have arrived",
                        (unsigned long long)remote->sent, (unsigned long long)end->come,
                        end->come == remote->sent ? " others" : "");
     else if (cut_short ? end->given > whole : end->given != whole)
@@ -35,7 +35,7 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                        (unsigned long long)whole, (unsigned long long)end->given);
     else if (!host->hosts->keeps &&
              (end->output != remote->heard || end->output_sum != remote->output_sum))
-        cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have come",
+        cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have arrived",
                        (unsigned long long)end->output, (unsigned long long)remote->heard,
                        end->output == remote->heard ? " others" : "");
     else
@@ -198,7 +198,7 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
         ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)) ||
         ((end.flags & CV_END_SPOILED) != 0 &&
          (!cv_is_packed(slot->remote) || slot->remote->packed.source == CV_BODY_FETCHED)))
-        cv_host_accuse(host, "END that says what cannot be");
+        cv_host_accuse(host, "END with impossible values");
     else if (check_end(host, slot, &end) &&
              ((end.flags & CV_END_SPOILED) == 0 || slot->stopping ||
               judge_spoiled(host, slot, &end)))
@@ -232,7 +232,7 @@ void cv_remote_lose(struct cv_host *host)
         cv_remote_cut_answered(slot, false);
         slot->busy = false;
         cv_item_forget(slot);
-        slot->fault = "was on a host that is gone";
+        slot->fault = "was on a lost host";
         slot->events->ended(slot->context, slot,
                             slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }
@@ -298,11 +298,11 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
 
     if (!(host->hosts->terms.job.lines || slot->remote->wanted) ||
         (slot->open.on && !slot->open.bound)) {
-        cv_host_accuse(host, "LINES that nobody asked for");
+        cv_host_accuse(host, "unexpected LINES");
         return;
     }
     if (head->value != slot->remote->heard) {
-        cv_host_accuse(host, "LINES behind %llu bytes where %llu have come",
+        cv_host_accuse(host, "LINES after %llu bytes where %llu have arrived",
                        (unsigned long long)head->value,
                        (unsigned long long)slot->remote->heard);
         return;
@@ -335,7 +335,7 @@ static void take_left(struct cv_host *host, const struct cv_frame_head *head,
     host->seats[head->peer].left++;
     cv_arena_init(&arena);
     if (!cv_unpack_end(payload, head->length, &arena, &end)) {
-        cv_host_accuse(host, "LEFT that says what cannot be");
+        cv_host_accuse(host, "LEFT with impossible values");
     } else if (slot != NULL) {
         struct cv_slot shown = *slot; /* the slot may have another piece */
 

@@ -49,7 +49,7 @@ static enum cleave_status look(const char *here, bool shared,
                          strerror(errno));
     else if (!S_ISREG(facts.st_mode))
         status = cv_fail(err, CLEAVE_EINPUT,
-                         "cannot send '%.160s': it is no regular file", here);
+                         "cannot send '%.160s': it is not a regular file", here);
     if (status == CLEAVE_OK) {
         out->size = (uint64_t)facts.st_size;
         out->mode = facts.st_mode & 0777;

@@ -177,7 +177,7 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
 
     if (!cv_unpack_seen(payload, length, NULL, &seen) || slot->remote->facts.looks == 0 ||
         seen.read > position(slot)) {
-        cv_host_accuse(host, "SEEN that nobody asked for, or that cannot be");
+        cv_host_accuse(host, "SEEN that is unexpected or impossible");
         return;
     }
     slot->remote->facts.looks--;
@@ -335,8 +335,7 @@ static void look_at_link(void *context)
         return;
     }
     host->stuck = true;
-    cv_fail(&err, CLEAVE_ELOST,
-            "its link is so slow that nothing of what it was sent came in %g s",
+    cv_fail(&err, CLEAVE_ELOST, "no data arrived there in %g s: its link is too slow",
             grace_s(host));
     cv_link_break(&host->link, &err);
 }

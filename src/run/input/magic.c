@@ -29,13 +29,13 @@ struct cv_magic {
     bool joins;         /* files of it can be concatenated                           */
 };
 
-#define CUT_BYTES "input.decode none to cut the bytes as they are"
+#define CUT_BYTES "input.decode none to cut the bytes without decoding"
 #define IS(what, text) .name = what, .length = sizeof(text) - 1, .bytes = text
 #define WHOLE(what, text) IS(what, text), .whole = true
 #define CAPTURE(what, text) \
     IS(what, text),         \
         .captures = true,   \
-        .or_use = "input.split pcap behind 'editcap -F pcap' to share out its packets"
+        .or_use = "input.split pcap after 'editcap -F pcap' to share out its packets"
 #define TCPDUMP .reads = "tcpdump -nr", .pipes = "tcpdump -nr -"
 #define TSHARK .reads = "tshark -r", .pipes = "tshark -r -"
 #define PCAP(text) \
@@ -199,7 +199,7 @@ static const struct cv_magic table[] = {
     { WHOLE("sound or video", "\x30\x26\xb2\x75\x8e\x66") },
     { WHOLE("WebP", "RIFF????WEBP"), .any = 0xf0 },
     { IS("a Debian package", "!<arch>\ndebian-binary"), .reads = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile"),
-      .pipes = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile") " -", .or_use = "input.split tar behind it to share out its members" },
+      .pipes = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile") " -", .or_use = "input.split tar after it to share out its members" },
     { IS("an Office file", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") },
     { IS("UTF-32", "\xff\xfe\0\0"), .joins = true, .reads = "iconv -f UTF-32 -t UTF-8" },
     { IS("UTF-32", "\0\0\xfe\xff"), .joins = true, .reads = "iconv -f UTF-32 -t UTF-8" },
@@ -381,11 +381,10 @@ enum cleave_status cv_magic_check_codec(const struct cv_codec *codec, const char
 enum cleave_status cv_magic_refuse_fixed(const struct cv_codec *codec, const char *name,
                                          struct cleave_error *err)
 {
-    return cv_fail_at(
-        err, CV_FILE(name),
-        "expected input.decode %s, or input.decode none to cut the bytes as "
-        "they are: they begin as %s",
-        codec->name, codec->name);
+    return cv_fail_at(err, CV_FILE(name),
+                      "expected input.decode %s, or input.decode none to cut the bytes "
+                      "without decoding: they begin like %s",
+                      codec->name, codec->name);
 }
 
 /* The path for a command line, or FILE if it needs quotes. */
@@ -465,7 +464,7 @@ enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const c
 {
     return cv_fail_at(
         err, CV_FILE(name),
-        "expected text records, got %s, of which ranges cannot be decoded: "
-        "fetch all of it, as 'curl -sf URL | cleave run ...', or say " CUT_BYTES,
+        "expected text records, got %s, whose ranges cannot be decoded: fetch all of it, "
+        "as 'curl -sf URL | cleave run ...', or set " CUT_BYTES,
         magic->name);
 }

@@ -58,8 +58,8 @@ static enum cleave_status check_fetch(const struct cv_source_options *options,
                        "command that writes it, as 'curl -sI URL'");
     if (options->pairs != NULL || options->codec != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "input.fetch: expected neither input.pairs nor input.decode: what "
-                       "is fetched is not decoded, and has no mates");
+                       "input.fetch: expected neither input.pairs nor input.decode: "
+                       "fetched input is not decoded and has no mates");
     if (ninputs > 1 && cv_fetch_is_number(options->size))
         return cv_fail(err, CLEAVE_EINPUT,
                        "input.size: expected a command that writes the size of each of "
@@ -93,11 +93,11 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                                          nnames == 1 && options->pairs == NULL,
                                          &is_stream, err));
         if (is_stream && nnames > 1)
-            return cv_fail_at(err, CV_FILE(names[i]),
-                              "expected regular files or one stream, got %zu inputs of "
-                              "which this is no regular file: 'cat A B | cleave ...' "
-                              "makes one stream of them",
-                              nnames);
+            return cv_fail_at(
+                err, CV_FILE(names[i]),
+                "expected regular files or one stream, got %zu inputs, and this one is "
+                "not a regular file: 'cat A B | cleave ...' makes one stream of them",
+                nnames);
         if (is_stream)
             return cv_source_open_stream(source, options, err);
         file->base = source->total;
@@ -456,13 +456,13 @@ enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_
     if (!cv_source_index_helps(source->splitter))
         return cv_fail(
             err, CLEAVE_EINPUT,
-            "pieces.index: expected records that are found from the start of a file "
-            "on, as of csv or with input.records; of %s they are found anywhere",
+            "pieces.index: expected records that are found from the start of a file, as "
+            "with csv or input.records; records of %s are found anywhere",
             source->splitter->kind->name);
     if (source->stream != NULL || source->files[0].borrowed)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "pieces.index: expected files that can be read from any place on, "
-                       "got a stream");
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "pieces.index: expected files that can be read at any offset, got a stream");
     for (size_t i = 0; i < source->nfiles; i++)
         CV_TRY(check_name(source, i, err));
     for (size_t i = 0; i < source->nfiles; i++) {

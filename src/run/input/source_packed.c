@@ -162,9 +162,8 @@ bool cv_source_unended(const struct cv_source *source, struct cleave_error *note
         snprintf(more, sizeof more, " (and of %zu other%s)", others,
                  others == 1 ? "" : "s");
     (void)cv_fail(note, CLEAVE_EINPUT,
-                  "%s: the empty block at the end of BGZF is missing%s: who wrote it may "
-                  "have been stopped before it was whole",
-                  name, more);
+                  "%s: its BGZF EOF block is missing%s: the file may be truncated", name,
+                  more);
     return true;
 }
 

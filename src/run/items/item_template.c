@@ -534,9 +534,8 @@ enum cleave_status cv_item_template_check_text(const struct cv_item_template *te
         if (found != NULL)
             return cv_fail(
                 err, CLEAVE_EINPUT,
-                "'%.*s' is no placeholder: columns have names with "
-                "input.header :, items.plus knows more; command.literal passes "
-                "braces on",
+                "'%.*s' is not a placeholder: columns have names with input.header :, "
+                "items.plus adds more; command.literal passes braces on",
                 (int)length, found);
     }
     return CLEAVE_OK;

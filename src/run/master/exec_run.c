@@ -116,9 +116,9 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
         return CLEAVE_OK;
     CV_TRY(cv_result_sink_check(run->results, queue->coverage.settled.total, err));
     if (cv_ordered_output_pending(run->outputs))
-        return cv_fail(err, CLEAVE_EACCOUNT,
-                       "outputs were not written: what comes before them is missing: a "
-                       "defect of cleave");
+        return cv_fail(
+            err, CLEAVE_EACCOUNT,
+            "outputs were not written: earlier output is missing: a defect of cleave");
     return CLEAVE_OK;
 }
 

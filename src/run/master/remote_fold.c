@@ -467,7 +467,7 @@ static void order_ended(struct cv_remote_fold *kept, struct cv_host *host,
     cv_arena_init(&arena);
     text = head->type == CV_FRAME_FOLD_FAILED ? cv_unpack_text(&unpacker, &arena) : "";
     if (!cv_unpack_good(&unpacker))
-        cv_host_accuse(host, "%s that says what cannot be", cv_frame_name(head->type));
+        cv_host_accuse(host, "%s with impossible values", cv_frame_name(head->type));
     else if (head->type == CV_FRAME_FOLDED)
         folded(kept, host, head, tries);
     else
@@ -490,7 +490,7 @@ static void result_came(struct cv_remote_fold *kept, struct cv_host *host,
         return;
     }
     if (bytes > kept->result_bytes || (last && bytes < kept->result_bytes)) {
-        cv_host_accuse(host, "a result has %llu bytes, and %llu have come",
+        cv_host_accuse(host, "a result has %llu bytes, and %llu have arrived",
                        (unsigned long long)kept->result_bytes, (unsigned long long)bytes);
         return;
     }

@@ -131,7 +131,7 @@ enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *pool,
 
     if (hosts->count == 0 || cv_hosts_any_hope(hosts) || cv_worker_pool_has_any(pool))
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_ELOST, "all hosts are gone; the last one: %s: %s",
+    return cv_fail(err, CLEAVE_ELOST, "all hosts are lost; the last one: %s: %s",
                    hosts->items[hosts->count - 1]->name,
                    hosts->items[hosts->count - 1]->reason);
 }

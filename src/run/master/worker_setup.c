@@ -356,7 +356,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
         CV_TRY(cv_tls_program(NULL, 0, err));
     if (cv_has_join_port(request) && !takes_joiners(request))
         return cv_fail(err, CLEAVE_EINPUT,
-                       "nobody can join a run of policy '%s': expected learn or self",
+                       "no host can join a run of policy '%s': expected learn or self",
                        cv_run_policy_name(&request->policy));
     CV_TRY(ask_platform(setup, request, &places.request, err));
     pool->arena = &setup->arena;
@@ -603,8 +603,8 @@ static void is_full(void *context, int reason)
         return;
     joining->full = true;
     cv_hosts_note(&joining->run->pool.hosts,
-                  "nobody can join for now: %s%s; those who wait are tried again",
-                  strerror(reason), reason == EMFILE ? " (ulimit -n says how many)" : "");
+                  "no host can join for now: %s%s; waiting hosts are tried again",
+                  strerror(reason), reason == EMFILE ? " (see: ulimit -n)" : "");
 }
 
 static void tell(void *context, const char *format, const char *text)

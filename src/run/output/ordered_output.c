@@ -491,7 +491,7 @@ static enum cleave_status fail_sink(struct cv_ordered_output *outputs, int error
     outputs->error = error;
     if (error == EPIPE)
         return cv_fail(&outputs->failure, CLEAVE_EENGINE,
-                       "cannot write to %s: nobody reads it any more",
+                       "cannot write to %s: its reader has exited",
                        outputs->options.sink_name);
     return cv_fail(&outputs->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
                    outputs->options.sink_name, strerror(error));

@@ -399,10 +399,10 @@ static enum cleave_status write_from_stream(const struct cv_pieces_options *opti
     enum cleave_status status;
 
     if (options->count > 0 && !cv_source_foretold(options->source, &current.total))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "pieces.count: expected a file whose length is known, got a "
-                       "stream, or one that is compressed and does not say how much it "
-                       "holds (pieces.size or pieces.records)");
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "pieces.count: expected a file of known length, got a stream, or a "
+            "compressed file without its length (pieces.size or pieces.records)");
     status = write_stream(options, &current, err);
     cv_piece_writer_drop(current.writer);
     free(current.name);

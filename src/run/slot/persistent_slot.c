@@ -225,7 +225,7 @@ static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *e
     const struct cv_persistent *persistent = &slot->persistent;
     char shown[64];
 
-    mark_unusable(slot, "answered with something that is no length");
+    mark_unusable(slot, "answered with an invalid length");
     if (persistent->spoke)
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,

@@ -419,8 +419,8 @@ void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
         snprintf(out, size, "was ended by %s", cv_signal_text(process->signal, name));
     else if (process->exit_code < 0)
         snprintf(out, size,
-                 "has ended, but nobody can say how: is SIGCHLD ignored, or does "
-                 "a debugger keep it?");
+                 "has ended, but its status is unknown: is SIGCHLD ignored, or does a "
+                 "debugger keep it?");
     else
         snprintf(out, size, "exited with status %d", process->exit_code);
 }

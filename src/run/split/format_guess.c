@@ -122,7 +122,7 @@ const struct cv_format_guess *cv_format_guess_endless(const char *bytes, size_t 
     static const struct cv_format_guess returns =
         ENDLESS("text whose lines end in CR", "put \"tr '\\r' '\\n'\" before it");
     static const struct cv_format_guess line =
-        ENDLESS("one line", "input.split says where else records end");
+        ENDLESS("one line", "input.split sets other ends of records");
 
     if (length < CV_GUESS_LINE || memchr(bytes, '\n', CV_GUESS_LINE) != NULL)
         return NULL;

@@ -83,9 +83,7 @@ static enum cleave_status outer_byte(struct cv_walk *walk, char byte, bool *star
 
     if (walk->phase & ENDED)
         return cv_walk_fail(
-            walk,
-            "the end of the input behind its array (json:values: arrays are "
-            "values)",
+            walk, "the end of the input after its array (json:values: arrays are values)",
             byte, err);
     if (array) { /* at its start, or between its values */
         *starts = byte == ',';

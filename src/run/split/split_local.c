@@ -151,7 +151,7 @@ static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *
     if (cv_quantity_parse(argument, CV_UNITS, &size) != NULL || !(size >= 1) ||
         size > max || size != floor(size))
         return cv_fail(err, CLEAVE_EINPUT,
-                       "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
+                       "expected 'fixed:BYTES' with a whole number of bytes, 1 or more, "
                        "such as 4096 or 64Ki, got '%s'",
                        CV_SHOWN(argument, 64));
     splitter->record_bytes = (uint64_t)size;

@@ -143,8 +143,7 @@ static enum cleave_status frame_kind_check(const struct cv_frame_head *head,
     const struct cv_frame_kind *kind = cv_frame_kind(head->type);
 
     if (kind == NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "got a frame of type %d, of which there is none", head->type);
+        return cv_fail(err, CLEAVE_EINPUT, "got a frame of unknown type %d", head->type);
     if ((head->flags & ~kind->flags) != 0)
         return cv_fail(err, CLEAVE_EINPUT, "got %s with flags %#x, which it cannot have",
                        kind->name, head->flags);

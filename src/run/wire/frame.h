@@ -61,35 +61,35 @@ uint64_t cv_frame_sum(uint64_t sum, const struct cv_frame_head *head);
  * against the stage of the object that the frame is about. Stages have a text that completes
  * "READY ...", for the message about a frame that is not allowed. */
 
-#define CV_HOST_STAGE_MAP(X)                                                       \
-    /* the host */                                                                 \
-    X(CONNECTING, "before its hello")                                              \
-    X(GREETED, "before it was ready")                                              \
-    X(SERVES, "while it serves")                                                   \
-    X(HOLDS, "while it keeps its outputs")                                         \
-    /* a piece */                                                                  \
-    X(NO_PIECE, "while it has no such piece")                                      \
-    X(SENDING, "while the piece is being sent")                                    \
-    X(SENT, "while the piece is on its way")                                       \
-    X(ARRIVED, "while its command is at work")                                     \
-    X(OPEN, "while the piece is open")                                             \
-    X(SHUT, "while the piece has been closed")                                     \
-    X(STOPPING, "while its command is being stopped")                              \
-    X(COMPUTED, "while its output is coming")                                      \
-    X(KEEPING, "while it keeps its output")                                        \
-    X(GIVEN_UP, "while the piece has been given up")                               \
-    X(CUT_DUE, "while it was asked for a cut")                                     \
-    /* a slot, and its persistent command */                                       \
-    X(NO_SEAT, "while it has no such slot")                                        \
-    X(PLAIN, "while its commands do not stay")                                     \
-    X(STAYS, "while its command stays")                                            \
-    X(TOLD, "while it has said so already") /* also of the host: it gave notice */ \
-    X(IDLE, "while its slot has no command")                                       \
-    X(LEAVING, "while its command is leaving")                                     \
-    /* a partial result */                                                         \
-    X(NO_FOLD, "while nothing of the kind was asked of it")                        \
-    X(FOLDING, "while it reduces")                                                 \
-    X(OFF, "while the reduction was called off")                                   \
+#define CV_HOST_STAGE_MAP(X)                                                \
+    /* the host */                                                          \
+    X(CONNECTING, "before its hello")                                       \
+    X(GREETED, "before it was ready")                                       \
+    X(SERVES, "while it serves")                                            \
+    X(HOLDS, "while it keeps its outputs")                                  \
+    /* a piece */                                                           \
+    X(NO_PIECE, "while it has no such piece")                               \
+    X(SENDING, "while the piece is being sent")                             \
+    X(SENT, "while the piece is on its way")                                \
+    X(ARRIVED, "while its command is running")                              \
+    X(OPEN, "while the piece is open")                                      \
+    X(SHUT, "while the piece has been closed")                              \
+    X(STOPPING, "while its command is being stopped")                       \
+    X(COMPUTED, "while its output is coming")                               \
+    X(KEEPING, "while it keeps its output")                                 \
+    X(GIVEN_UP, "while the piece has been given up")                        \
+    X(CUT_DUE, "while it was asked for a cut")                              \
+    /* a slot, and its persistent command */                                \
+    X(NO_SEAT, "while it has no such slot")                                 \
+    X(PLAIN, "while its commands do not stay")                              \
+    X(STAYS, "while its command stays")                                     \
+    X(TOLD, "after it was reported") /* also of the host: it gave notice */ \
+    X(IDLE, "while its slot has no command")                                \
+    X(LEAVING, "while its command is leaving")                              \
+    /* a partial result */                                                  \
+    X(NO_FOLD, "while nothing of the kind was asked of it")                 \
+    X(FOLDING, "while it reduces")                                          \
+    X(OFF, "while the reduction was called off")                            \
     X(FETCHING, "while its result is coming")
 
 #define CV_WORKER_STAGE_MAP(X)                                     \
@@ -97,13 +97,13 @@ uint64_t cv_frame_sum(uint64_t sum, const struct cv_frame_head *head);
     X(GREETED, "before the job")                                   \
     /* a slot */                                                   \
     X(NO_SEAT, "while there is no such slot")                      \
-    X(SEAT, "while that is no slot's matter")                      \
+    X(SEAT, "while it does not concern a slot")                    \
     /* a piece */                                                  \
     X(UNHEARD, "while there is no such piece")                     \
     X(COMING, "while the piece is coming")                         \
     X(OPEN, "while the piece is open")                             \
     X(COMPLETE, "while all of the piece is here")                  \
-    X(OVER, "while that piece is over")                            \
+    X(OVER, "after the end of that piece")                         \
     X(CUT_SHORT, "while the command of that open piece has ended") \
     /* partial results */                                          \
     X(ALONE, "while this worker reduces nothing")                  \

@@ -485,9 +485,9 @@ static void send_heartbeat(void *context)
         if (link->trouble != 0)
             cv_fail_errno(&err, link->trouble, "cannot send");
         else if (link->send_queue_full)
-            cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
+            cv_fail(&err, CLEAVE_ELOST, "it does not read its input");
         else
-            cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
+            cv_fail(&err, CLEAVE_ELOST, "it sent nothing for %g s", link->silence_s);
         cv_link_break(link, &err);
         return;
     }

@@ -583,7 +583,7 @@ static void read_some(struct cv_worker_fold *fold)
         if (n > 0) {
             fold->nin += (size_t)n;
         } else if (n == 0) {
-            cv_fail(&err, CLEAVE_ECLOSED, "the other workers cannot be reached any more");
+            cv_fail(&err, CLEAVE_ECLOSED, "the other workers can no longer be reached");
             break_peers(fold, &err);
             return;
         } else if (errno == EAGAIN) {
@@ -674,7 +674,7 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
     if (*at != NULL || (fold->running != NULL && fold->running->id == order->id) ||
         cv_partials_find(&fold->partials, order->id) != NULL) {
         free(order);
-        return cv_fail(err, CLEAVE_EINPUT, "was told twice to make a partial result");
+        return cv_fail(err, CLEAVE_EINPUT, "got two orders to make a partial result");
     }
     *at = order;
     start_next(fold);

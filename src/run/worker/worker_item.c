@@ -76,7 +76,7 @@ bool cv_worker_same_file(int fd, const struct cv_remote_file *file, char *why,
     struct stat facts;
 
     if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
-        snprintf(why, size, "%s is no regular file", file->path);
+        snprintf(why, size, "%s is not a regular file", file->path);
     else if ((uint64_t)facts.st_size != file->size ||
              cv_stat_mtime_ns(&facts) != file->mtime_ns)
         snprintf(why, size, "%s has another size or was changed at another time",

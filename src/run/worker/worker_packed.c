@@ -83,7 +83,7 @@ static enum cleave_status learn_packed(struct cv_worker *worker, struct cv_task 
                                      told->out_end, &good, err));
     if (!good)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "got a compressed piece that does not go on like that");
+                       "got a compressed piece that does not continue");
     task->packed->body = told->body;
     task->packed->in = told->in;
     task->packed->closing = told->closing;

@@ -499,7 +499,7 @@ static enum cleave_status complete(struct cv_worker *worker, struct cv_task *tas
                                    struct cleave_error *err)
 {
     if (task->packed != NULL && !cv_worker_packed_complete(task))
-        return cv_fail(err, CLEAVE_EINPUT, "not all of a compressed piece has come");
+        return cv_fail(err, CLEAVE_EINPUT, "a compressed piece is incomplete");
     task->complete = true;
     CV_TRY(place(worker, task, err));
     if (worker->job.items)
@@ -668,8 +668,7 @@ static enum cleave_status take_more(struct cv_worker *worker, struct cv_task *ta
     if (!task->request.shared || !cv_unpack_piece(payload, head->length, NULL, &longer) ||
         !longer.shared || longer.mates || longer.file >= worker->job.nfiles ||
         !continues(&task->request, &longer))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "got more of a piece that does not go on like that");
+        return cv_fail(err, CLEAVE_EINPUT, "got more of a piece that does not continue");
     task->request = longer;
     if (last)
         send_got(worker, task, CV_FRAME_LAST);

@@ -52,8 +52,9 @@ static enum cleave_status check(const struct cleave_job *job, struct cleave_erro
             return cv_fail(err, CLEAVE_EINPUT, "expected %s, got both",
                            pairs[i].expected);
     if (job->hold > 0 && job->reads == NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a way in which commands read beside a hold, got none");
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected a way in which commands read in addition to a hold, got none");
     return CLEAVE_OK;
 }
 
@@ -124,11 +125,10 @@ enum cleave_status cv_load_case_check(const struct cv_load_case *load_case, doub
     for (size_t i = 0; i < conditions->nhangs; i++)
         if (conditions->hangs[i].worker >= n || !(conditions->hangs[i].time_s >= 0) ||
             isinf(conditions->hangs[i].time_s))
-            return cv_fail(
-                err, CLEAVE_EINPUT,
-                "expected one of %u workers that hangs at a time from 0 on, got "
-                "worker %u at %g s",
-                n, conditions->hangs[i].worker, conditions->hangs[i].time_s);
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected one of %u workers that hangs at a time of 0 or "
+                           "more, got worker %u at %g s",
+                           n, conditions->hangs[i].worker, conditions->hangs[i].time_s);
     for (uint32_t w = 0; w < n; w++) {
         size_t i = 0;
 
@@ -189,8 +189,8 @@ static enum cleave_status check_leaders(const struct cleave_job *job,
             continue;
         if (job->sizes != NULL)
             return cv_fail(err, CLEAVE_EINPUT,
-                           "worker '%s' leads others (via:), and leaders cut what they "
-                           "get: expected workers without leaders for items",
+                           "worker '%s' leads others (via:), and leaders cut chunks: "
+                           "expected workers without leaders for items",
                            platform->names[w]);
         if (cleave_platform_profile(platform, w, &nsteps) != NULL)
             return cv_fail(err, CLEAVE_EINPUT,

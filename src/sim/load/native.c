@@ -293,8 +293,8 @@ static enum cleave_status never_ends(const struct native *native,
                        "expected a smaller load, or a worker or link that is faster",
                        cleave_platform_worker_name(native->platform, worker));
     return cv_fail(err, CLEAVE_EINPUT,
-                   "worker '%s' is away for good while it is sent or computes a chunk: "
-                   "expected a policy that knows until when it is there, as umr-plus",
+                   "worker '%s' is absent for good while it is sent or computes a chunk: "
+                   "expected a policy that knows its last moment, such as umr-plus",
                    cleave_platform_worker_name(native->platform, worker));
 }
 

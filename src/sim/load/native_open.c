@@ -36,7 +36,7 @@ enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
 {
     if (native->nchunks >= NONE ||
         !CV_ROOM(native->chunks, &native->chunk_room, native->nchunks + 1))
-        return cv_fail_memory(err, "the chunks under way");
+        return cv_fail_memory(err, "the chunks in flight");
     *out = (uint32_t)native->nchunks++;
     return CLEAVE_OK;
 }
@@ -928,8 +928,7 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
 
     if (open->failed)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "expected stalls further apart: workers stand still millions of "
-                       "times");
+                       "expected stalls further apart: workers stall millions of times");
     /* One event per port and process, one event that is replaced, and reports. */
     cv_event_heap_settle(&native->heap);
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +

@@ -737,7 +737,7 @@ const struct cv_engine cv_engine_simgrid_open = {
 
 const struct cv_engine cv_engine_simgrid = {
     GRID,
-    .summary = "SimGrid, in a process of its own: stars, and topologies with contention",
+    .summary = "SimGrid, in a separate process: stars, and topologies with contention",
 };
 
 /* --- costs of a topology, measured in simulation ------------------------------------ */
