@@ -372,6 +372,7 @@ tests_of() {
     grep -qF '<a href="docs/guide/comparison.html">' index.html
     # Marks of Markdown that were not understood would be left, outside of code.
     grep -q '<b>Whole records.</b>' index.html
+    run ! grep -rl '&lt;!--' --include=*.html .
     [ -f docs/guide/report.png ]
     # Sentences side by side do not fit on a phone; numbers do.
     grep -qF '<td data-of="remedy"><code><span>-i</span> FILE</code></td>' docs/guide/messages.html
