@@ -29,7 +29,7 @@ registered() {
     [ "${BASH_REMATCH[3]}" -le 45 ] # their list is above
 }
 
-@test "console-blocks finds a wrong output, another serial output, and lists what it leaves out" {
+@test "console-blocks reports a wrong output and a different serial output, and lists skipped commands" {
     printf '%s\n' '```console' '$ echo one' 'two' '```' '<!-- same: echo other -->' \
         '<!-- elsewhere: ssh -->' '```sh' 'cleave run --hosts a -- wc' '```' >"$BATS_TEST_TMPDIR/page.md"
     run tools/console-blocks check "$BATS_TEST_TMPDIR/page.md"
@@ -49,7 +49,7 @@ registered() {
     tools/console-blocks check "$BATS_TEST_TMPDIR/page.md"
 }
 
-@test "every command of the README and of the pages by task is run, or says why not" {
+@test "every command of the README and of the pages by task is run, or names a reason" {
     for page in README.md $TASKS; do
         awk -v page="$page" '
             /^<!-- elsewhere: / { marked = 1; next }
@@ -82,6 +82,16 @@ registered() {
     [[ $output =~ ([0-9]+)\ commands\ of\ ([0-9]+)\ documents,\ ([0-9]+)\ left\ out ]]
     [ "${BASH_REMATCH[1]}" -ge 10 ]
     [ "${BASH_REMATCH[3]}" -le 60 ]
+}
+
+@test "rows of a table have as many cells as its head" {
+    for page in README.md docs/*.md docs/*/*.md; do
+        awk -v page="$page" '
+            /^```/ { fenced = !fenced }
+            fenced || !/^\|/ { cells = 0; next }
+            { gsub(/\\\|/, ""); n = gsub(/\|/, ""); if (cells && n != cells) print page ":" FNR; cells = cells ? cells : n }' "$page"
+    done >"$BATS_TEST_TMPDIR/uneven"
+    diff -u /dev/null "$BATS_TEST_TMPDIR/uneven"
 }
 
 @test "a command that cannot be pasted is found out" {
