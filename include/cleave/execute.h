@@ -461,7 +461,7 @@ struct cleave_listener {
  * standard input in lines, on all cores. */
 struct cleave_execution {
     const char *const *command; /* borrowed, ends with NULL                            */
-    bool persistent;            /* the command reads many chunks: docs/guide/run.md */
+    bool persistent; /* the command reads many chunks: docs/guide/persistent.md */
     /* The extent of a chunk is fixed before its command starts, so that the environment
      * of the command has its begin, its end and the number of its first record. */
     bool tell_records;

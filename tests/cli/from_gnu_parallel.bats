@@ -1,4 +1,4 @@
-# from_gnu_parallel.bats -- the recipes of docs/guide/from-gnu-parallel.md do what they say.
+# from_gnu_parallel.bats -- the recipes of docs/guide/coming-from.md do what they say.
 # SPDX-License-Identifier: MIT
 #
 # golden/recipes.txt is what GNU parallel writes; CLEAVE_ACCEPT=1 asks it again. That both are
@@ -23,14 +23,14 @@ fixture() {
 
 # recipes COLUMN -- the commands of that column, one a line.
 recipes() {
-    awk -F ' \\| ' -v column="$1" '/^## Words/ { exit } /^\| `/ {
+    awk -F ' \\| ' -v column="$1" '/^## / { inside = /^## Recipes of/ } inside && /^\| `/ {
         text = $column
         sub(/^\| /, "", text)
         sub(/ \|$/, "", text)
         gsub(/^`|`$/, "", text)
         gsub(/\\\|/, "|", text)
         print text
-    }' "$CLEAVE_SOURCE_DIR/docs/guide/from-gnu-parallel.md"
+    }' "$CLEAVE_SOURCE_DIR/docs/guide/coming-from.md"
 }
 
 # cook COLUMN -- what each of them writes, under its number.

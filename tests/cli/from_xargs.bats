@@ -1,4 +1,4 @@
-# from_xargs.bats -- both sides of the table of docs/guide/from-xargs.md do the same. SPDX-License-Identifier: MIT
+# from_xargs.bats -- both sides of the table of docs/guide/coming-from.md do the same. SPDX-License-Identifier: MIT
 load helper
 
 fixture() {
@@ -14,13 +14,13 @@ fixture() {
 
 # recipes COLUMN -- the first command of that column, one a line.
 recipes() {
-    awk -F ' \\| ' -v column="$1" '/^\| `/ {
+    awk -F ' \\| ' -v column="$1" '/^## |^\| (xargs|case) / { inside = /^\| xargs/ } inside && /^\| `/ {
         text = $column
         gsub(/\\\|/, "|", text)
         sub(/^(\| )?`/, "", text)
         sub(/`(:|,| \||$).*/, "", text)
         print text
-    }' "$CLEAVE_SOURCE_DIR/docs/guide/from-xargs.md"
+    }' "$CLEAVE_SOURCE_DIR/docs/guide/coming-from.md"
 }
 
 # cook COLUMN -- what each writes, sorted, and the files that it leaves.

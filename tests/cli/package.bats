@@ -31,7 +31,7 @@ setup() {
 
 @test "pages, completions and examples are installed" {
     [ -f "$place/share/man/man1/cleave-run.1" ]
-    [ -f "$place/share/doc/cleave/docs/guide/run.md" ]
+    [ -f "$place/share/doc/cleave/docs/guide/first-run.md" ]
     cmp "$CLEAVE_SOURCE_DIR/README.md" "$place/share/doc/cleave/README.md"
     [ -f "$place/share/doc/cleave/examples/plan.c" ]
     # Where zsh looks: below /usr, as packages have it, it is another folder than elsewhere.

@@ -1,6 +1,6 @@
 /* run_items.c -- one command for each item: lists, commands and sizes. SPDX-License-Identifier: MIT
  *
- * The words and signs are those of GNU parallel; docs/guide/items.md has them all. */
+ * The words and signs are those of GNU parallel; docs/guide/items.md and placeholders.md list them. */
 #include "cli/run/run_parts.h"
 
 #include <errno.h>
