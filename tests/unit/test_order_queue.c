@@ -140,7 +140,7 @@ static void what_was_too_large_is_not_made_again(void **state)
 
     (void)state;
     assert_true(cv_order_queue_size(&queue, &pending) == 900);
-    cv_order_queue_lower_size_limit(&queue, 1001);
+    cv_order_queue_lower_size_limit(&queue, 1000);
     assert_true(cv_order_queue_size(&queue, &pending) == 500);
     /* Of several, the smallest; but no less than was done before. */
     cv_order_queue_lower_size_limit(&queue, 4000);
@@ -302,8 +302,6 @@ static void many_workers_are_not_all_asked(void **state)
 
 static void end_one(struct cv_order_queue *queue, struct hand *hand, bool lost)
 {
-    const double units = (double)(hand->piece.end - hand->piece.begin);
-
     if (lost) {
         queue->running--;
         assert_ok(cv_order_queue_requeue(queue,
@@ -314,7 +312,7 @@ static void end_one(struct cv_order_queue *queue, struct hand *hand, bool lost)
                                          &hand->piece, &err));
     } else {
         assert_ok(cv_source_finish(queue->source, &hand->piece, &err));
-        cv_order_queue_complete(queue, units);
+        cv_order_queue_complete(queue, &hand->piece);
     }
 }
 
