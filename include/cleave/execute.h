@@ -95,7 +95,7 @@ struct cleave_worker_progress {
     const char *name; /* borrowed for the call                                         */
     enum cleave_worker_state state;
     uint64_t chunks, failures; /* failures: failed commands */
-    double units, busy_s;      /* totals over finished chunks */
+    double units, busy_s;      /* totals over finished chunks; units: bytes or items */
     /* bytes read of the running chunk; see cleave_progress.read */
     double read;
     /* start of the oldest running chunk, on the clock of elapsed_s; NAN: no chunk is
@@ -188,6 +188,15 @@ struct cleave_input {
      * "zstd", "xz", "bzip2", "lz4": all inputs are decoded as this format. "none": inputs
      * are read unchanged. */
     const char *decode;
+    /* Cost of each record, in any unit, 0 or more: a field of JSON objects (".tokens",
+     * ".usage.tokens"), a column by its number or, for csv with a header, its name, or a
+     * /bin/sh command line that reads the records of a file and writes a number for each,
+     * a line each. A single word is a column of csv, otherwise a command. Chunks, block
+     * and the units of workers are then weights instead of bytes; files are read once
+     * before the run, and with output.unordered heavy records start first. Not with
+     * items, which have `sizes`. NULL: bytes. */
+    const char *weight;
+    double weight_default; /* above 0: weight of records that have none; 0: an error */
     uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
     /* Each input is an object to be fetched: this /bin/sh command line writes bytes
      * {begin} to {end} (inclusive), or {length} bytes. {} is the name of the input. NULL:
@@ -488,7 +497,9 @@ struct cleave_worker_result {
     uint64_t failures; /* failed commands, even if the chunk succeeded later */
     /* pauses of the worker or its host after chunks that succeeded on other workers */
     uint32_t rests;
-    double units, busy_s;
+    double units, busy_s; /* units: bytes, or weights with input.weight */
+    double
+        ended_s; /* end of its last command, in seconds of the run; 0: no chunk was done */
     double speed_ups, latency_s;          /* measured; 0: unknown */
     double bandwidth_ups, link_latency_s; /* to a host; 0: unknown */
     double return_bandwidth_ups, return_latency_s;
@@ -539,8 +550,12 @@ struct cleave_execution_result {
     uint64_t parted;  /* failed chunks that were bisected */
     bool left_unread; /* a stream was not read to its end and may have had more */
     uint64_t folds;   /* executions of the reducing command */
-    /* lower bound on the time: all workers at their measured speed from the start */
+    /* lower bound on the time: all workers at their measured speed from the start, and with
+     * input.weight the fastest one with the heaviest record */
     double bound_s;
+    /* with input.weight: sum of the weights of processed records, and the weight of the
+     * heaviest record of the input */
+    double weight, heaviest;
     /* The time of all present workers, by use: work on chunks, starting commands (NAN:
      * unknown, and part of work_s), reducing commands, and the rest. The sum is there *
      * (seconds - connect_s). */

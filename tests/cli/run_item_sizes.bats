@@ -116,6 +116,6 @@ begun() {
     refuses "policy 'umr' is for a load, not for items" run --policy umr -- echo ::: 1 2
     refuses "--policy items: not all items are files, so their costs are unknown: give --weight or --costs" \
         run --policy items -- echo ::: 1 2
-    refuses "--weight is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" \
-        run --weight 1 -i f1 -- cat
+    refuses "--costs is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" \
+        run --costs x -i f1 -- cat
 }

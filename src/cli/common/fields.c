@@ -60,6 +60,8 @@ static const struct {
     { "input.size", "--size" },
     { "input.split", "--split" },
     { "input.together", "--together" },
+    { "input.weight", "--weight" },
+    { "input.weight_default", "--weight-default" },
     { "items.columns", "--colsep" },
     { "items.errors", "--results" },
     { "items.keep", "--results" },

@@ -17,6 +17,7 @@
 #include "base/file_target.h"
 #include "base/quantity.h"
 #include "io/sizes_file.h"
+#include "run/input/record_weight.h"
 #include "policy/compound/registry.h"
 #include "run/items/item_lists.h"
 #include "run/split/split.h"
@@ -477,14 +478,20 @@ enum { MANY = 300000 };
 
 struct sizes {
     const struct cv_item_commands *commands;
-    double *items; /* in the arena */
+    double missing; /* size of an item without one; 0: an error */
+    double *items;  /* in the arena */
     uint64_t count;
 };
 
-static int read_size(uint64_t item, const char *text, double *out)
+static int read_size(const struct sizes *sizes, uint64_t item, const char *text,
+                     double *out)
 {
-    const char *expected = cv_quantity_parse(text, CV_UNITS, out);
+    const char *expected;
 
+    *out = sizes->missing;
+    if (text[0] == '\0' && sizes->missing > 0)
+        return CV_EXIT_DONE;
+    expected = cv_quantity_parse(text, CV_UNITS, out);
     if (expected == NULL && *out < 0)
         expected = "expected a size of 0 or more";
     return expected == NULL
@@ -531,12 +538,42 @@ static int read_column(struct sizes *sizes, uint64_t column)
     for (uint64_t i = 0; i < sizes->count && status == CV_EXIT_DONE; i++) {
         if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
             status = cv_print_status(&err);
+        else if (column > arguments.count && sizes->missing > 0)
+            sizes->items[i] = sizes->missing;
         else if (column > arguments.count)
             status = cv_refuse(
                 "--weight: item %llu has no column %llu; --colsep sets the separator",
                 (unsigned long long)i + 1, (unsigned long long)column);
         else
-            status = read_size(i, arguments.items[column - 1], &sizes->items[i]);
+            status = read_size(sizes, i, arguments.items[column - 1], &sizes->items[i]);
+    }
+    cv_item_arguments_done(&arguments);
+    return status;
+}
+
+/* A field of the first column or list, which has JSON objects. */
+static int read_field(struct sizes *sizes, const char *field)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    for (uint64_t i = 0; i < sizes->count && status == CV_EXIT_DONE; i++) {
+        struct cv_key_text found;
+        char text[64];
+
+        if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
+            status = cv_print_status(&err);
+        else if (!cv_weight_find_field(arguments.items[0], strlen(arguments.items[0]),
+                                       field, &found))
+            status =
+                cv_refuse("--weight: item %llu: expected a JSON object with %s, got '%s'",
+                          (unsigned long long)i + 1, CV_ECHO(field),
+                          CV_ECHO(arguments.items[0]));
+        else {
+            snprintf(text, sizeof text, "%.*s", (int)found.length, found.bytes);
+            status = read_size(sizes, i, text, &sizes->items[i]);
+        }
     }
     cv_item_arguments_done(&arguments);
     return status;
@@ -575,7 +612,7 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
            (length = getline(&line, &room, answers)) > 0) {
         if (line[length - 1] == '\n')
             line[length - 1] = '\0';
-        status = read_size(count, line + strspn(line, " "), &sizes->items[count]);
+        status = read_size(sizes, count, line + strspn(line, " "), &sizes->items[count]);
         count++;
     }
     if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
@@ -634,9 +671,11 @@ static int ask_command(struct sizes *sizes, const char *command)
 
 static int read_weight(struct sizes *sizes, const char *weight)
 {
-    const size_t digits = strspn(weight, "0123456789");
+    const enum cv_weight_kind kind = cv_weight_kind_of(weight);
 
-    if (digits > 0 && weight[digits] == '\0') {
+    if (kind == CV_WEIGHT_FIELD)
+        return read_field(sizes, weight);
+    if (kind == CV_WEIGHT_COLUMN) {
         const uint64_t column = strtoull(weight, NULL, 10);
 
         return column > 0 ? read_column(sizes, column)
@@ -714,7 +753,9 @@ static int find_sizes(const struct cv_call *call, const struct cv_item_commands 
                       uint32_t workers, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
-    struct sizes sizes = { .commands = commands, .count = commands->count };
+    struct sizes sizes = { .commands = commands,
+                           .missing = values->weight_default,
+                           .count = commands->count };
     const struct cleave_policy *policy = cv_policy_of_items();
     bool all = true;
     int status;

@@ -142,11 +142,6 @@ static const struct cv_option item_options[] = {
         "'-.csv' is standard output."),
     CV_FLAG(0, "--files", 1, files,
         "Keep each output in its own file, in --tmpdir or --results, and write its name.", .level = CV_RARE),
-    CV_OPTION(0, "--weight", TEXT, "COLUMN|COMMAND", weight,
-        "Cost of each item, in any unit; long items begin first. Give the number of a column "
-        "(--colsep) or list that has it, or a shell command that reads the items, one per "
-        "line, and writes a number for each. Default: the length of the files that items "
-        "name."),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
         "Cost of each item from the run times of the same commands in a job log of an "
         "earlier run.", .level = CV_RARE),
@@ -238,8 +233,17 @@ static const struct cv_option worker_options[] = {
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
         "Set a parameter of the policy. May be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
-        "Give every command about N bytes, instead of the sizes of a policy. For a pipe, one "
-        "such block per worker and a few more are kept in memory."),
+        "Give every command about SIZE bytes (with --weight: weight), instead of the sizes of a "
+        "policy. For a pipe, one such block per worker and a few more are kept in memory."),
+    CV_OPTION(0, "--weight", TEXT, "FIELD|COLUMN|COMMAND", weight,
+        "Size chunks by the cost of their records, in any unit: .FIELD of JSON objects "
+        "(.tokens, .usage.tokens), a column by number or, for csv, by name, or a command "
+        "that reads all records of a file and writes one number per line. A single word is "
+        "a column of csv, else a command. With --unordered, heavy records of files start "
+        "first. Items: the number of a column (--colsep) or list; heavy items start first. "
+        "Default: bytes of records, and of the files that items name."),
+    CV_OPTION(0, "--weight-default", UNITS, "N", weight_default,
+        "Give records and items without a weight this one. Default: they are an error."),
     CV_OPTION(0, "--backups", TEXT, "WHEN", backups,
         "When no input is left to start, let an idle worker run a late chunk a second "
         "time. The first result counts, the other command is stopped. auto (default): "
@@ -548,7 +552,7 @@ static const struct cv_option_rule rules[] = {
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
       "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
-      "--fill-words --many --shuf --tag --tagstring --results --files --weight --costs "
+      "--fill-words --many --shuf --tag --tagstring --results --files --costs "
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
@@ -635,6 +639,11 @@ static const struct cv_option_rule rules[] = {
       "with --many items share commands: expected none of --tag, --results, --files, "
       "--journal, --weight, --costs, --transferfile, --return, --ungroup and "
       "--line-buffer" },
+    { CV_RUN_CHUNKS, "--weight", CV_EXCLUDES,
+      "--records --max-lines --max-replace-args --fetch",
+      "--weight: expected none of --records and --fetch; --block N sizes chunks by "
+      "weight" },
+    { 0, "--weight-default", CV_NEEDS, "--weight", "--weight-default needs --weight" },
     { CV_RUN_ITEMS, "--weight", CV_EXCLUDES, "--costs",
       "expected --weight or --costs, got both" },
     { CV_RUN_ITEMS | CV_RUN_ROWS, "--results", CV_EXCLUDES,

@@ -43,6 +43,7 @@ struct cv_run_options {
     int tag, files, ungroup, line_buffer, group;
     const char *pairs, *decode, *fetch, *fetch_size, *header, *header_out, *together;
     double max_record;
+    double weight_default;
     double sample; /* of check */
     uint64_t records;
     int no_header, recursive, unordered, resume, overwrite, json, quiet, summary, dry_run,

@@ -529,6 +529,47 @@ static double run_speed_up(const struct cleave_execution_result *result,
                : result->alone_s / result->seconds;
 }
 
+/* Seconds from the first end of a worker that had no further chunk to the last end. *last, if not
+ * NULL: the worker of the latter. */
+static double tail_of(const struct cleave_execution_result *result, const char **last)
+{
+    double first_s = INFINITY, last_s = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        if (worker->chunks == 0)
+            continue;
+        first_s = fmin(first_s, worker->ended_s);
+        if (worker->ended_s > last_s && last != NULL)
+            *last = worker->name;
+        last_s = fmax(last_s, worker->ended_s);
+    }
+    return fmax(0, last_s - first_s);
+}
+
+/* The limit of a run with weights: "record": the heaviest record alone takes as long as the bound;
+ * "tail": the last chunks ended late; NULL: neither. */
+static const char *limit_of(const struct cleave_execution_result *result)
+{
+    double fastest = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        if (worker->busy_s > 0)
+            fastest = fmax(fastest, worker->units / worker->busy_s);
+    }
+    if (!(result->weight > 0))
+        return NULL;
+    if (result->heaviest >= fastest * result->bound_s * (1 - 1e-9))
+        return "record";
+    return run_makespan(result) - result->bound_s > NEAR * result->bound_s &&
+                   tail_of(result, NULL) > run_makespan(result) - result->bound_s
+               ? "tail"
+               : NULL;
+}
+
 static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
                       const struct cv_run_report *report)
 {
@@ -542,6 +583,10 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
         result->alone_s, run_speed_up(result, report, &(bool){ false }), result->work_s,
         result->starts_s, result->folds_s, result->waiting_s, result->master_s,
         result->port_s);
+    if (result->weight > 0)
+        cv_fields(json, "weight %g, heaviest %g, tail_s %g, limited_by %s",
+                  result->weight, result->heaviest, tail_of(result, NULL),
+                  limit_of(result));
 }
 
 static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
@@ -718,6 +763,9 @@ static void gain_text(const struct cleave_execution_result *result,
         cv_text_add(out, ", as one worker: %s", common_wait(result));
         return;
     }
+    if (result->weight > 0)
+        cv_text_add(out, ", %.2f times the bound",
+                    run_makespan(result) / result->bound_s);
     cv_text_add(out, ", %s%.*f times one worker", at_most && times > 1 ? "at most " : "",
                 times < 10 ? 1 : 0, times);
     if (times < 1 / SURELY)
@@ -874,9 +922,29 @@ static void alone_text(const struct cleave_execution_result *result,
     }
 }
 
+/* How far a run with weights was from its bound, and why. */
+static void bound_text(const struct cleave_execution_result *result, struct cv_text *out)
+{
+    const char *limit = limit_of(result), *last = "";
+    const double tail_s = tail_of(result, &last);
+
+    if (!(result->weight > 0) || !(result->bound_s > 0))
+        return;
+    cv_text_add(out, "cleave: %.2f times the bound, %.3g s",
+                run_makespan(result) / result->bound_s, result->bound_s);
+    if (limit != NULL && strcmp(limit, "record") == 0)
+        cv_text_add(out, ": the heaviest record alone (weight %g) takes that long",
+                    result->heaviest);
+    else if (limit != NULL)
+        cv_text_add(out, ": %s ended %.3g s after the first worker without work", last,
+                    tail_s);
+    cv_text_add(out, "\n");
+}
+
 static const char *speed_unit(const struct cleave_execution_result *result, double *out)
 {
-    static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s" };
+    static const char *const bytes[] = { "B/s", "kB/s", "MB/s", "GB/s" };
+    static const char *const weights[] = { "1/s", "1k/s", "1M/s", "1G/s" };
     double max = 0;
     size_t unit = 0;
 
@@ -884,7 +952,7 @@ static const char *speed_unit(const struct cleave_execution_result *result, doub
         max = fmax(max, result->workers[w].speed_ups);
     for (*out = 1; unit < 3 && max >= 1e3 * *out; unit++)
         *out *= 1e3;
-    return units[unit];
+    return (result->weight > 0 ? weights : bytes)[unit];
 }
 
 /* If there are many workers, idle ones are not shown. */
@@ -902,7 +970,10 @@ static void workers_text(const struct cleave_execution_result *result, bool item
         remote = remote || result->workers[w].remote;
     snprintf(columns, sizeof columns,
              "worker|+%s|%%busy|#%s|#start ms|#link MB/s|#link ms",
-             items ? "commands|+failed" : "chunks|~bytes", speed);
+             items                ? "commands|+failed"
+             : result->weight > 0 ? "chunks|~weight"
+                                  : "chunks|~bytes",
+             speed);
     cv_table_init(&table, columns);
     table.ncolumns -= items ? 4 : remote ? 0 : 2;
     for (uint32_t w = 0; w < result->nworkers; w++) {
@@ -940,6 +1011,7 @@ static void summary_text(const struct cleave_execution_result *result,
     if (!empty && full) {
         parts_text(result, &text);
         alone_text(result, report, &text);
+        bound_text(result, &text);
         cv_limit_text(result, &limit);
         if (limit.length > 0)
             cv_text_add(&text, "cleave: %s\n", limit.bytes);

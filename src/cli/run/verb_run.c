@@ -572,6 +572,8 @@ static int fill_streams(struct whole_run *run)
         .decode = values->decode,
         .fetch = values->fetch,
         .size = values->fetch_size,
+        .weight = run->has_items ? NULL : values->weight,
+        .weight_default = run->has_items ? 0 : values->weight_default,
         .max_record = cv_record_limit(values->max_record),
     };
     out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
@@ -709,6 +711,8 @@ static double done_units(const struct cleave_execution_result *result)
 {
     double units = 0;
 
+    if (result->weight > 0)
+        return result->weight;
     if (result->unwritten == 0)
         return result->input_bytes;
     for (uint32_t w = 0; w < result->nworkers; w++)

@@ -70,6 +70,7 @@ struct cv_part cv_closing_part(enum cv_closing closing);
  * in the second file of pairs. Ranges without bytes are not given. */
 struct cv_piece {
     uint64_t begin, end; /* addresses in the input                                    */
+    double units;        /* bytes, or the weight of its records                   */
     size_t file;         /* index of the file                                         */
     const char *name;    /* borrowed: name of the file, for messages  */
     int fd; /* borrowed until all pieces of the file are finished; -1: a stream, */

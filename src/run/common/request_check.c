@@ -32,6 +32,8 @@
     X(HOSTS, "hosts.list", hosts.count > 0)                                           \
     X(INPUT_FILES, "input.files", input.count > 0)                                    \
     X(INPUT_FETCH, "input.fetch", input.fetch != NULL)                                \
+    X(INPUT_WEIGHT, "input.weight", input.weight != NULL)                             \
+    X(INPUT_WEIGHT_DEFAULT, "input.weight_default", input.weight_default != 0)        \
     X(INPUT_SIZE, "input.size", input.size != NULL)                                   \
     X(INPUT_PAIRS, "input.pairs", input.pairs != NULL)                                \
     X(INPUT_HEADER, "input.header", input.header)                                     \
@@ -97,6 +99,8 @@ static const struct rule {
           BIT(ITEMS_SENDS) | BIT(ITEMS_RETURNS) | BIT(JOURNAL) | BIT(TIMEOUT_SHARE) },
     { ITEMS_SINGLE, 0, BIT(BLOCK), BIT(POLICY) },
     { INPUT_SIZE, 0, BIT(INPUT_FETCH), 0 },
+    { INPUT_WEIGHT, 0, 0, BIT(ITEMS) | BIT(INPUT_FETCH) },
+    { INPUT_WEIGHT_DEFAULT, 0, BIT(INPUT_WEIGHT), 0 },
 };
 
 static uint64_t given_members(const struct cleave_execution *request)
@@ -162,6 +166,7 @@ static enum cleave_status check_numbers(const struct cleave_execution *request,
         { "hosts.connect_timeout_s", request->hosts.connect_timeout_s },
         { "hosts.timeout_s", request->hosts.timeout_s },
         { "policy.block", request->policy.block },
+        { "input.weight_default", request->input.weight_default },
         { "failures.timeout_s", request->failures.timeout_s },
         { "failures.timeout_share", request->failures.timeout_share },
         { "failures.halt_share", request->failures.halt_share },
@@ -308,7 +313,7 @@ bool cv_request_may_open(const struct cleave_execution *request, uint32_t nworke
         return false;
     /* A fetched range has an end from the start. */
     if (request->input.fetch != NULL || has_gpus_and_cores(request, nworkers) ||
-        has_leaders(request))
+        has_leaders(request) || request->input.weight != NULL)
         return false;
     /* The end of a frame can only be written when the chunk is complete. */
     return !request->persistent && !request->tell_records &&

@@ -388,22 +388,26 @@ static void note_input(const struct cv_source *source, double began_s,
 }
 
 /* Each worker, and the time if none had ever waited. */
-static void sum_workers(const struct cv_exec_run *run,
+static void sum_workers(const struct cv_exec_run *run, double began_s,
                         struct cleave_execution_result *result)
 {
-    double speed = 0;
+    double speed = 0, fastest = 0;
 
     for (uint32_t w = 0; w < run->pool.first_spare; w++) {
         struct cleave_worker_result *worker = &result->workers[result->nworkers++];
-        double slower_s; /* of CPU and link */
+        double slower_s, own; /* slower_s: of CPU and link */
 
         sum_worker(run, w, result, worker);
         slower_s = fmax(worker->busy_s, run->pool.tallies[w].link.time_s);
-        speed += slower_s > 0 ? worker->units / slower_s : 0;
+        own = slower_s > 0 ? worker->units / slower_s : 0;
+        speed += own;
+        fastest = fmax(fastest, own);
+        if (worker->chunks > 0)
+            worker->ended_s = run->pool.tallies[w].ended_s - began_s;
         result->there += worker->chunks > 0 || cv_worker_pool_there(&run->pool, w);
     }
     if (speed > 0)
-        result->bound_s = run->queue.done / speed;
+        result->bound_s = fmax(run->queue.done_units / speed, result->heaviest / fastest);
 }
 
 /* NULL: out of memory. */
@@ -444,7 +448,11 @@ static struct cleave_execution_result *run_sum_up(const struct cv_exec_run *run,
         return NULL;
     }
     note_input(run->queue.source, began_s, result);
-    sum_workers(run, result);
+    if (cv_source_is_weighed(run->queue.source)) {
+        result->weight = run->queue.done_units;
+        result->heaviest = cv_source_heaviest(run->queue.source);
+    }
+    sum_workers(run, began_s, result);
     sum_time(result, folds.seconds);
     sum_master(run, result);
     return result;

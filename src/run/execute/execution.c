@@ -201,6 +201,8 @@ static uint64_t hold_for(const struct cleave_execution *request)
     const double bytes =
         cv_run_policy_size(&request->policy) * shares_of(cv_worker_setup_count(request));
 
+    if (request->input.weight != NULL)
+        return 0; /* sizes are weights */
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
 
@@ -404,6 +406,10 @@ static enum cleave_status open_input(struct cv_execution *execution,
         CV_TRY(cv_source_head_alone(run->queue.source, &execution->head,
                                     &execution->alone, err));
     }
+    if (request->input.weight != NULL && request->items.words == NULL)
+        CV_TRY(cv_source_weigh(run->queue.source, request->input.weight,
+                               request->input.weight_default, request->output.unordered,
+                               err));
     if (execution->head == NULL &&
         (request->reduce.command != NULL || request->output.lines))
         execution->alone = 0; /* each output is a file of a binary format */

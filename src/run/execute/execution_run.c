@@ -392,7 +392,9 @@ static struct cv_load describe(const struct cv_execution *execution,
         return load;
     load.measured = is_measured(execution);
     load.unequal = UNEQUAL;
-    load.hold = cv_source_hold(execution->run.queue.source);
+    load.hold = cv_source_is_weighed(execution->run.queue.source)
+                    ? 0
+                    : cv_source_hold(execution->run.queue.source);
     load.opens = policy->gets_losses && may_open(execution, policy);
     load.ahead = load.opens ? (double)ahead_of(&execution->run.pool, total) : 0;
     load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.pool) : 0;

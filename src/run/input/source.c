@@ -14,16 +14,54 @@
 #include "run/input/source_kind.h"
 #include "run/split/split_kind.h"
 
+static void free_weights(struct cv_source_weights *weights)
+{
+    if (weights == NULL)
+        return;
+    cv_weigher_free(weights->weigher);
+    cv_weight_index_done(&weights->index);
+    free(weights->text);
+    free(weights);
+}
+
 void cv_source_free(struct cv_source *source)
 {
     if (source == NULL)
         return;
     source->kind->free(source);
+    free_weights(source->weights);
     cv_range_set_done(&source->pending);
     cv_content_hasher_free(source->hasher);
     free(source->known);
     free(source->head);
     free(source);
+}
+
+/* --- weights ------------------------------------------------------------------------------ */
+
+void cv_source_weights_note(struct cv_source *source, uint64_t begin, uint64_t end,
+                            bool pending)
+{
+    struct cv_source_weights *weights = source->weights;
+    double units;
+
+    if (weights == NULL)
+        return;
+    units = cv_weight_index_between(&weights->index, begin, end);
+    weights->left += pending ? units : -units;
+    cv_weight_index_note(&weights->index, begin, end, pending);
+}
+
+void cv_source_weights_recount(struct cv_source *source)
+{
+    struct cv_range range;
+
+    if (source->weights == NULL)
+        return;
+    source->weights->left = 0;
+    cv_weight_index_note(&source->weights->index, 0, UINT64_MAX, false);
+    for (uint64_t at = 0; cv_range_set_find(&source->pending, at, &range); at = range.end)
+        cv_source_weights_note(source, range.begin, range.end, true);
 }
 
 /* --- pieces ------------------------------------------------------------------------------- */
@@ -112,6 +150,10 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t file,
         piece.header.end = header;
     CV_TRY(source->kind->fill(source, body, &piece, err));
     piece.end = piece.begin + (body.end - body.begin);
+    piece.units =
+        source->weights != NULL
+            ? cv_weight_index_between(&source->weights->index, piece.begin, piece.end)
+            : (double)(piece.end - piece.begin);
     if (header > 0 && cv_splitter_frames(source->splitter))
         CV_TRY(frame(source, header, &piece, err));
     *out = piece;
@@ -201,14 +243,15 @@ enum cleave_status cv_source_remove(struct cv_source *source,
                                     struct cleave_error *err)
 {
     CV_TRY(cv_range_set_remove(&source->pending, piece->begin, piece->end, err));
+    cv_source_weights_note(source, piece->begin, piece->end, false);
     note_use(source, piece, true);
     return CLEAVE_OK;
 }
 
-/* The range to take from. Without one, *state is WAIT or END. */
-static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
-                                 enum cv_take *state, struct cv_range *range,
-                                 struct cleave_error *err)
+/* The range to take from, at or after an address. Without one, *state is WAIT or END. */
+static enum cleave_status choose(struct cv_source *source, uint64_t from,
+                                 uint64_t *wanted, enum cv_take *state,
+                                 struct cv_range *range, struct cleave_error *err)
 {
     const bool known = source->next_known < source->nknown;
     uint64_t header, end;
@@ -222,8 +265,10 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
         CV_TRY(cv_source_pump(source, err));
     *state = source->open || known ? CV_TAKE_WAIT : CV_TAKE_END;
     if ((known && source->stream == NULL) ||
-        !cv_range_set_find(&source->pending, 0, range))
+        !cv_range_set_find(&source->pending, from, range))
         return CLEAVE_OK;
+    if (range->begin < from)
+        range->begin = from;
     end = end_at(source, range->begin);
     if (range->end > end)
         range->end = end;
@@ -256,15 +301,15 @@ static enum cleave_status take_from(struct cv_source *source, struct cv_range ra
     return cv_source_remove(source, out, err);
 }
 
-enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
-                                  enum cv_take *state, struct cv_piece *out,
-                                  struct cleave_error *err)
+static enum cleave_status take_at(struct cv_source *source, uint64_t from,
+                                  uint64_t wanted, enum cv_take *state,
+                                  struct cv_piece *out, struct cleave_error *err)
 {
     const struct cleave_items *items = source->items;
     struct cv_range range;
     struct cv_piece piece;
 
-    CV_TRY(choose(source, &wanted, state, &range, err));
+    CV_TRY(choose(source, from, &wanted, state, &range, err));
     if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
     if (wanted > range.end - range.begin)
@@ -274,6 +319,98 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
     CV_TRY(take_from(source, range, wanted, &piece, err));
     *out = piece;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
+                                  enum cv_take *state, struct cv_piece *out,
+                                  struct cleave_error *err)
+{
+    return take_at(source, 0, wanted, state, out, err);
+}
+
+/* Pending records that are compared with an order. */
+enum { LOOK = 64 };
+
+struct fitting {
+    uint64_t at;     /* start of the first record that fits, or of the lightest one */
+    double weight;   /* of that record */
+    unsigned looked; /* records up to the one that fits, or all */
+};
+
+/* In the order of the input, among the next `most` pending records. */
+static struct fitting find_fitting(const struct cv_source *source, double wanted,
+                                   unsigned most)
+{
+    const struct cv_weight_index *index = &source->weights->index;
+    struct fitting best = { .weight = INFINITY };
+    struct cv_range range;
+    uint64_t at = 0, end;
+
+    for (; best.looked < most && best.weight > wanted &&
+           cv_range_set_find(&source->pending, at, &range);
+         best.looked++, at = end) {
+        double weight;
+
+        at = at > range.begin ? at : range.begin;
+        end = cv_weight_index_cut(index, at, 0);
+        weight = cv_weight_index_between(index, at, end);
+        if (weight < best.weight) {
+            best.weight = weight;
+            best.at = at;
+        }
+    }
+    return best;
+}
+
+/* An order is about half of what its worker does until the end of the run. */
+static const double SHARE = 2;
+
+/* Whether the last records are too heavy for this worker, and others will take them. */
+static bool leaves_rest(const struct cv_source *source, double wanted,
+                        const struct cv_taker *taker)
+{
+    const struct fitting rest =
+        taker->faster > 0 ? find_fitting(source, SHARE * wanted, taker->faster + 1)
+                          : (struct fitting){ .looked = 1 };
+
+    return rest.looked <= taker->faster && rest.weight > SHARE * wanted;
+}
+
+/* Where a piece for an order is to start. Only in files, and not in groups, records can be skipped; a
+ * header that is a piece comes first. */
+static uint64_t find_start(const struct cv_source *source, uint64_t first, double wanted,
+                           bool fast)
+{
+    const struct cv_weight_index *index = &source->weights->index;
+    uint64_t from;
+
+    if (source->stream != NULL || source->splitter->group != NULL ||
+        first < source->alone)
+        return first;
+    if (index->by_weight == NULL)
+        return fast ? first : find_fitting(source, wanted, LOOK).at;
+    return cv_weight_index_pick(index, wanted, fast, &from) ? from : first;
+}
+
+enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
+                                        const struct cv_taker *taker, enum cv_take *state,
+                                        struct cv_piece *out, struct cleave_error *err)
+{
+    const struct cv_weight_index *index;
+    struct cv_range first;
+    uint64_t from;
+
+    if (source->weights == NULL)
+        return take_at(source, 0, (uint64_t)wanted, state, out, err);
+    index = &source->weights->index;
+    if (!cv_range_set_find(&source->pending, 0, &first))
+        return take_at(source, 0, 1, state, out, err);
+    *state = CV_TAKE_WAIT;
+    if (source->stream == NULL && leaves_rest(source, wanted, taker))
+        return CLEAVE_OK;
+    from = find_start(source, first.begin, wanted, taker->fast);
+    return take_at(source, from, cv_weight_index_cut(index, from, wanted) - from, state,
+                   out, err);
 }
 
 enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
@@ -330,6 +467,7 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
         return CLEAVE_OK;
     CV_TRY(take_from(source, range, wanted, &added, err));
     longer.end = added.end;
+    longer.units += added.units;
     longer.body.end = added.body.end;
     longer.mate.end = added.mate.end;
     longer.closing = added.closing;
@@ -383,7 +521,7 @@ enum cleave_status cv_source_take_largest(struct cv_source *source, uint64_t wan
     uint64_t base, begin, size;
     size_t file;
 
-    CV_TRY(choose(source, &wanted, state, &range, err));
+    CV_TRY(choose(source, 0, &wanted, state, &range, err));
     if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
     range = largest_range(source);
@@ -422,6 +560,7 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
     } else {
         two.body = (struct cv_range){ piece->body.end, piece->body.end };
         two.begin = piece->end;
+        two.units = 0;
         two.skip = 0;
         two.header = (struct cv_range){ 0, 0 };
         two.closing = CV_CLOSING_NONE;
@@ -437,6 +576,7 @@ enum cleave_status cv_source_put_back(struct cv_source *source,
                                       struct cleave_error *err)
 {
     CV_TRY(cv_range_set_put(&source->pending, piece->begin, piece->end, err));
+    cv_source_weights_note(source, piece->begin, piece->end, true);
     note_use(source, piece, false);
     return CLEAVE_OK;
 }
@@ -539,9 +679,44 @@ double cv_source_total(const struct cv_source *source)
     return source->open ? INFINITY : (double)source->total;
 }
 
+double cv_source_units(const struct cv_source *source)
+{
+    return source->weights == NULL || source->open
+               ? cv_source_total(source)
+               : cv_weight_index_total(&source->weights->index);
+}
+
 double cv_source_left(const struct cv_source *source)
 {
-    return source->open ? INFINITY : (double)source->pending.total;
+    return source->open              ? INFINITY
+           : source->weights != NULL ? source->weights->left
+                                     : (double)source->pending.total;
+}
+
+bool cv_source_is_weighed(const struct cv_source *source)
+{
+    return source->weights != NULL;
+}
+
+double cv_source_grain(const struct cv_source *source)
+{
+    return source->weights != NULL && source->weights->index.grain > 0
+               ? source->weights->index.grain
+               : 1;
+}
+
+double cv_source_heaviest(const struct cv_source *source)
+{
+    return source->weights != NULL ? source->weights->index.heaviest : 0;
+}
+
+uint64_t cv_source_tail(const struct cv_source *source, const struct cv_piece *piece,
+                        double units)
+{
+    return source->weights != NULL
+               ? piece->end - cv_weight_index_cut_last(&source->weights->index,
+                                                       piece->begin, piece->end, units)
+               : (uint64_t)fmin(units, (double)(piece->end - piece->begin));
 }
 
 uint64_t cv_source_extent(const struct cv_source *source)

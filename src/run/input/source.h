@@ -68,6 +68,13 @@ void cv_source_free(struct cv_source *source);
  * cv_source_check_end at the end. */
 enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err);
 
+/* Weigh all records, as they arrive if it is a stream: units are weights from now on, else bytes.
+ * `text` is that of struct cleave_input. To be called before cv_source_start and the first take, after
+ * cv_source_head_alone. heavy_first: heavy records of files are taken before light ones, unless records are in groups. */
+enum cleave_status cv_source_weigh(struct cv_source *source, const char *text,
+                                   double missing, bool heavy_first,
+                                   struct cleave_error *err);
+
 /* --- pieces ----------------------------------------------------------------------------- */
 
 enum cv_take {
@@ -83,6 +90,16 @@ enum cv_take {
 enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err);
+/* As cv_source_take, by units. If records are weighed, the piece has at most `wanted` or one record.
+ * If the last records are heavier than twice that, and are not more than the faster workers that are
+ * busy, these get them: CV_TAKE_WAIT. */
+struct cv_taker {
+    bool fast;       /* records that are heavier than the order are not left to others */
+    unsigned faster; /* busy workers that are at least twice as fast */
+};
+enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
+                                        const struct cv_taker *taker, enum cv_take *state,
+                                        struct cv_piece *out, struct cleave_error *err);
 /* One item; CV_TAKE_END if it was taken already. */
 enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
                                        enum cv_take *state, struct cv_piece *out,
@@ -177,9 +194,18 @@ bool cv_source_is_head(const struct cv_source *source, const struct cv_piece *pi
 
 /* --- facts ------------------------------------------------------------------------------ */
 
-/* Bytes in total, and bytes that can be taken: INFINITY while more may arrive. */
+/* Bytes and units in total, and units that can be taken: INFINITY while more may arrive. */
 double cv_source_total(const struct cv_source *source);
+double cv_source_units(const struct cv_source *source);
 double cv_source_left(const struct cv_source *source);
+bool cv_source_is_weighed(const struct cv_source *source);
+/* All amounts of units are multiples of this power of two: 1, or less than the lightest record. */
+double cv_source_grain(const struct cv_source *source);
+/* The largest weight so far. */
+double cv_source_heaviest(const struct cv_source *source);
+/* The last bytes of a piece that have at most `units`. */
+uint64_t cv_source_tail(const struct cv_source *source, const struct cv_piece *piece,
+                        double units);
 /* Bytes in total that are known: for a stream, the bytes that have arrived. */
 uint64_t cv_source_extent(const struct cv_source *source);
 /* When the first bytes and the end of a stream arrived, by cv_clock_s; 0: not yet, or not a stream. */

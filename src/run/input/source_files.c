@@ -459,7 +459,7 @@ static enum cleave_status cut_at(struct cv_source *source, size_t index, uint64_
         CV_TRY(cv_cut_pairs_at(&source->pairs, target, &source->pair_cut, err));
         *out = source->pair_cut.first;
     } else {
-        if (file->decoded != NULL)
+        if (file->decoded != NULL && source->weights == NULL)
             target = cv_decoded_file_round(file->decoded, target);
         if (target < end)
             CV_TRY(cv_cut_file_at(&file->cut, target, out, err));

@@ -4,9 +4,13 @@
 #ifndef CV_SOURCE_KIND_H
 #define CV_SOURCE_KIND_H
 #include "run/input/cut_file.h"
+#include "run/input/record_weight.h"
 #include "run/input/source.h"
+#include "run/input/weight_index.h"
 #include "run/split/format_choice.h"
+#include "run/split/split_kind.h"
 
+struct cv_cut_window;
 struct cv_magic;
 struct cv_source_file;
 struct cv_stream;
@@ -67,6 +71,20 @@ struct cv_source_kind {
     bool (*arrives)(const struct cv_source *source, uint64_t address);
 };
 
+/* The weights of the records of a source (source_weights.c). */
+struct cv_source_weights {
+    char *text; /* owned: as it was asked for */
+    double missing;
+    bool known; /* `how` is set: the header has arrived */
+    struct cv_record_weight how;
+    struct cv_splitter
+        records; /* the splitter of the source without groups; its parts are borrowed */
+    struct cv_weight_index index;
+    uint64_t number;            /* records of the current file so far */
+    double left;                /* weight of the pending ranges */
+    struct cv_weigher *weigher; /* owned; NULL: no command runs */
+};
+
 extern const struct cv_source_kind cv_source_files, cv_source_stream, cv_source_items;
 
 struct cv_source {
@@ -105,7 +123,8 @@ struct cv_source {
     struct cv_stream *stream; /* owned; NULL: files or items                     */
     size_t next_judged;       /* known range to compare with the stream          */
     /* Items. */
-    const struct cleave_items *items; /* borrowed */
+    const struct cleave_items *items;  /* borrowed */
+    struct cv_source_weights *weights; /* owned; NULL: units are bytes */
 };
 
 /* --- source.c ------------------------------------------------------------------------------- */
@@ -134,11 +153,22 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t file,
 enum cleave_status cv_source_remove(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err);
+/* With weights: pending ranges have changed. */
+void cv_source_weights_note(struct cv_source *source, uint64_t begin, uint64_t end,
+                            bool pending);
+void cv_source_weights_recount(struct cv_source *source);
 enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err);
 /* The error of a last record that is incomplete and begins at `offset`. */
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                                        struct cleave_error *err);
 
+/* --- weights (source_weights.c) ----------------------------------------------------------------- */
+
+/* Weigh complete records of a stream, at an address. */
+enum cleave_status cv_source_weigh_arrived(struct cv_source *source, const char *bytes,
+                                           uint64_t begin, uint64_t end,
+                                           const struct cv_cut_window *window,
+                                           struct cleave_error *err);
 /* --- files, and the file of a stream (source_files.c) ------------------------------------------------------------------- */
 
 struct cv_source_file {

@@ -252,6 +252,7 @@ bool cv_source_shorten(struct cv_source *source, const struct cv_range_set *left
             cv_range_set_put(&source->pending, range.begin, end, NULL) != CLEAVE_OK)
             return false;
     }
+    cv_source_weights_recount(source);
     return true;
 }
 

@@ -348,8 +348,13 @@ static enum cleave_status settle_to(struct cv_source *source, uint64_t boundary,
                                       (size_t)(boundary - stream->settled), &records,
                                       err));
     stream->records += records;
-    if (!known)
+    if (source->weights != NULL)
+        CV_TRY(cv_source_weigh_arrived(source, bytes, stream->settled, boundary,
+                                       &stream->window, err));
+    if (!known) {
         CV_TRY(cv_range_set_put(&source->pending, stream->settled, boundary, err));
+        cv_source_weights_note(source, stream->settled, boundary, true);
+    }
     cv_cut_window_take(&stream->window, (size_t)(boundary - stream->settled));
     stream->settled = boundary;
     if (source->splitter->kind->walk != NULL || stream->numbers)
@@ -730,6 +735,8 @@ static enum cleave_status finish(struct cv_source *source, const struct cv_piece
     if (piece->begin >= piece->end)
         return CLEAVE_OK;
     stream->finished += piece->end - piece->begin;
+    if (source->weights != NULL)
+        cv_weight_index_forget(&source->weights->index, piece->begin, piece->end);
     if (first < last)
         memmove(stream->marks + first, stream->marks + last,
                 (stream->nmarks - last) * sizeof *stream->marks);

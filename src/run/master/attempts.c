@@ -123,7 +123,7 @@ bool cv_attempt_is_running(const struct cv_attempt *attempt)
 
 double cv_attempt_units(const struct cv_attempt *attempt)
 {
-    return (double)(attempt->slot.piece.end - attempt->slot.piece.begin);
+    return attempt->slot.piece.units;
 }
 
 bool cv_attempt_is_empty(const struct cv_attempt *attempt)
@@ -240,13 +240,16 @@ struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *tab
 
 /* --- progress ------------------------------------------------------------------------- */
 
-/* Units that the worker processes, at its rate so far, since `since_s`. */
-static double processed_since(const struct cv_time_fit *fit, double since_s, double now_s)
+/* Bytes of the piece that the worker processes, at its rate so far, since `since_s`. */
+static double processed_since(const struct cv_piece *piece, const struct cv_time_fit *fit,
+                              double since_s, double now_s)
 {
+    const double bytes = (double)(piece->end - piece->begin);
     double latency_s, rate_ups;
 
     cv_time_fit_line(fit, &latency_s, &rate_ups);
-    return rate_ups * fmax(0, now_s - since_s - latency_s);
+    return rate_ups * fmax(0, now_s - since_s - latency_s) *
+           (piece->units > 0 ? bytes / piece->units : 1);
 }
 
 /* Bytes that the command has read: those fed, without those in the pipe. After the end
@@ -266,8 +269,9 @@ static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fi
                               : fmin(fed, (double)slot->in.writer.width.bytes);
     cv_slot_go_on(slot);
     if (slot->in.fd < 0)
-        unread -= fmin(unread,
-                       processed_since(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
+        unread -=
+            fmin(unread, processed_since(&slot->piece, fit,
+                                         fmax(slot->start_s, slot->in.fed_s), now_s));
     return fmax(0, fed - unread);
 }
 
@@ -292,7 +296,7 @@ static double read_there(const struct cv_worker_attempts *of_worker,
         return 0;
     since_s = fmax(since_s, arrived_s);
     return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
-                processed_since(fit, since_s, now_s));
+                processed_since(&first->slot.piece, fit, since_s, now_s));
 }
 
 double cv_worker_read_bytes(const struct cv_attempt_table *table,

@@ -491,7 +491,7 @@ static enum cleave_status decide(struct cv_exec_run *run, struct cv_attempt *att
     doubtful = count_failure(run, attempt);
     large = lacked_memory(run, &attempt->slot, end);
     if (large)
-        cv_order_queue_lower_size_limit(&run->queue, (double)(piece->end - piece->begin));
+        cv_order_queue_lower_size_limit(&run->queue, piece->units);
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
     if (run->request->output.lines && cv_slot_passed(&attempt->slot) > 0)

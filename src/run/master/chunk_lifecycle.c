@@ -42,6 +42,7 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
                  busy_s = cv_chunk_busy_s(attempt, now_s);
 
     worker->chunks++;
+    worker->bytes += (double)(slot->piece.end - slot->piece.begin);
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
     cv_time_fit_add(&worker->compute, units, busy_s);
     if (cv_is_computed(&facts) && attempt->output > (double)facts.early)
@@ -54,7 +55,7 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     count(run, attempt, cv_clock_s());
-    cv_order_queue_complete(&run->queue, cv_attempt_units(attempt));
+    cv_order_queue_complete(&run->queue, &attempt->slot.piece);
     cv_chunk_tell_over(run, attempt);
 }
 
@@ -364,6 +365,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     struct cleave_error err;
 
     cv_start_limiter_ended(&run->limiter);
+    run->pool.tallies[slot->worker].ended_s = cv_clock_s();
     if (attempt->twin != NULL || attempt->beaten)
         status = end_twin(run, attempt, end, event == CV_EVENT_SUCCESS, &over, &err);
     end_errors(slot, !over);

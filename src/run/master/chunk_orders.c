@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
+#include <math.h>
 #include <sys/mman.h>
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
@@ -102,9 +103,8 @@ static void tell_sent(struct cv_exec_run *run, struct cv_attempt *attempt,
 {
     attempt->chunk.reported = CV_REPORTED_SENT;
     cv_event_queue_report(&run->events, &attempt->chunk,
-                          (struct cleave_event){
-                              .kind = CLEAVE_SENT,
-                              .units = (double)(piece->end - piece->begin) });
+                          (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                 .units = piece->units });
 }
 
 /* Start the command of a complete piece. A piece that is not sent to a host has arrived. */
@@ -174,14 +174,39 @@ static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
 
 /* --- begin an order -------------------------------------------------------------------- */
 
-/* Bytes that the order may take; for items, at most those of one command. */
-static uint64_t most_of(const struct cv_exec_run *run,
-                        const struct cv_pending_order *pending)
+/* Units that the order may take; for items, at most those of one command. */
+static double most_of(const struct cv_exec_run *run,
+                      const struct cv_pending_order *pending)
 {
-    const uint64_t size = (uint64_t)cv_order_queue_size(&run->queue, pending);
-    const uint64_t max = run->request->items.max;
+    const double size = cv_order_queue_size(&run->queue, pending);
+    const double max = (double)run->request->items.max;
 
-    return max > 1 && size > max ? max : size;
+    return max > 1 ? fmin(size, max) : size;
+}
+
+/* A heavy record is for workers that are at least this part as fast as the fastest one. */
+static const double FAST = 0.5;
+
+static double speed_of(const struct cv_worker_stats *worker)
+{
+    return worker->busy_s > 0 ? worker->units / worker->busy_s : 0;
+}
+
+/* Only matters if records are weighed. */
+static struct cv_taker find_taker(const struct cv_exec_run *run, uint32_t worker)
+{
+    const double own = speed_of(&run->pool.tallies[worker]);
+    struct cv_taker taker = { .fast = own > 0 || run->pool.nworkers == 1 };
+
+    if (!cv_source_is_weighed(run->queue.source))
+        return taker;
+    for (uint32_t w = 0; w < run->pool.nworkers; w++) {
+        const bool faster = FAST * speed_of(&run->pool.tallies[w]) > own;
+
+        taker.fast = taker.fast && !faster;
+        taker.faster += own > 0 && faster && cv_attempt_table_is_busy(&run->table, w);
+    }
+    return taker;
 }
 
 /* Whether an open chunk may begin with the part of a stream that has arrived. */
@@ -193,11 +218,12 @@ static bool look_at_stream(struct cv_exec_run *run, uint64_t wanted)
            cv_slow_stream_look(&run->slow, run->poller, &input);
 }
 
-static enum cleave_status take_piece(struct cv_exec_run *run,
+static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t owner,
                                      const struct cv_pending_order *pending,
                                      enum cv_take *state, struct cv_piece *out,
                                      struct cleave_error *err)
 {
+    const struct cv_taker taker = find_taker(run, owner);
     struct cv_source *source = run->queue.source;
 
     if (pending->kind == CV_ORDER_OPEN && pending->units > 0)
@@ -206,9 +232,9 @@ static enum cleave_status take_piece(struct cv_exec_run *run,
                                    state, out, err);
     if (pending->kind == CV_ORDER_ITEM)
         return cv_source_take_item(source, pending->item, state, out, err);
-    return pending->units > 0
-               ? cv_source_take(source, most_of(run, pending), state, out, err)
-               : CLEAVE_OK;
+    return pending->units > 0 ? cv_source_take_units(source, most_of(run, pending),
+                                                     &taker, state, out, err)
+                              : CLEAVE_OK;
 }
 
 /* Begin the next order of `owner`. *began is false if the input has not arrived, or if
@@ -229,7 +255,7 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
         *began = look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending));
     if (!*began)
         return CLEAVE_OK;
-    status = take_piece(run, &pending, &state, &piece, &why);
+    status = take_piece(run, owner, &pending, &state, &piece, &why);
     if (status == CLEAVE_ERESOURCES &&
         cv_start_limiter_wait(&run->limiter, run->poller, &why)) {
         *began = false;

@@ -253,6 +253,7 @@ static bool all_over(struct engine *engine)
 static enum cleave_status hand_out_rest(struct cv_exec_run *run, struct cleave_error *err)
 {
     const double left = cv_source_left(run->queue.source);
+    const double grain = cv_source_grain(run->queue.source);
     uint32_t there = 0;
 
     if (run->halted || run->stopping || !cv_order_queue_has_remainder(&run->queue))
@@ -261,7 +262,8 @@ static enum cleave_status hand_out_rest(struct cv_exec_run *run, struct cleave_e
         there += cv_worker_pool_serves(&run->pool, w);
     for (uint32_t w = 0; w < run->pool.nworkers; w++)
         if (cv_worker_pool_serves(&run->pool, w))
-            CV_TRY(cv_order_queue_add_remainder(&run->queue, w, ceil(left / there), err));
+            CV_TRY(cv_order_queue_add_remainder(&run->queue, w,
+                                                grain * ceil(left / grain / there), err));
     return cv_orders_begin(run, err);
 }
 

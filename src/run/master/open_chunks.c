@@ -16,11 +16,11 @@
 static const double WAITED_S = 0.1;
 
 static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
-                               double units, uint64_t from, struct cv_piece *head,
+                               double bytes, uint64_t from, struct cv_piece *head,
                                struct cv_piece *tail, struct cleave_error *err);
 
 static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                      double units, struct cleave_error *err);
+                                      double bytes, struct cleave_error *err);
 
 static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
@@ -545,21 +545,21 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
-    tell_recalled(run, attempt, (double)(piece.end - piece.begin));
+    tell_recalled(run, attempt, piece.units);
     cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
                                   attempt->chunk.number, attempt->chunk.reported);
     return CLEAVE_OK;
 }
 
-/* Split the piece so that up to `units` bytes, but not all, are in the tail. The tail
+/* Split the piece so that up to `bytes`, but not all, are in the tail. The tail
  * is empty if the command that reads the input cannot be started now. */
 static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
-                               double units, uint64_t from, struct cv_piece *head,
+                               double bytes, uint64_t from, struct cv_piece *head,
                                struct cv_piece *tail, struct cleave_error *err)
 {
     const struct cv_range body = slot->piece.body;
     const uint64_t min = from > body.begin ? from : body.begin + 1;
-    const uint64_t max = (uint64_t)fmin(units, (double)(body.end - from));
+    const uint64_t max = (uint64_t)fmin(bytes, (double)(body.end - from));
     const uint64_t at = body.end - max > min ? body.end - max : min;
 
     const enum cleave_status status =
@@ -574,7 +574,7 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
 
 /* Take back bytes that were not fed, or not sent to a host. */
 static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                      double units, struct cleave_error *err)
+                                      double bytes, struct cleave_error *err)
 {
     struct cv_slot *slot = &attempt->slot;
     struct cv_piece head, tail;
@@ -583,13 +583,13 @@ static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt
     double taken = 0;
 
     cv_slot_hold(slot); /* a thread may be feeding it */
-    status = part(run->queue.source, slot, units, cv_slot_fed(slot), &head, &tail, err);
+    status = part(run->queue.source, slot, bytes, cv_slot_fed(slot), &head, &tail, err);
     cut = status == CLEAVE_OK && tail.end > tail.begin && cv_slot_cut(slot, &head);
     cv_slot_go_on(slot);
     CV_TRY(status);
     if (cut) {
         CV_TRY(cv_source_put_back(run->queue.source, &tail, err));
-        taken = (double)(tail.end - tail.begin);
+        taken = tail.units;
     }
     tell_recalled(run, attempt, taken);
     return CLEAVE_OK;
@@ -632,7 +632,7 @@ static enum cleave_status put_back_from(struct cv_exec_run *run,
         return CLEAVE_OK;
     CV_TRY(cv_source_put_back(run->queue.source, &tail, err));
     slot->piece = head;
-    tell_recalled(run, attempt, (double)(tail.end - tail.begin));
+    tell_recalled(run, attempt, tail.units);
     return CLEAVE_OK;
 }
 
@@ -654,16 +654,15 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
     const struct cv_piece tail = attempt->tail;
-    const double units = (double)(tail.end - tail.begin);
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
     if (!done && cv_slot_is_open(slot)) { /* more was fed meanwhile */
-        status = take_unsent(run, attempt, units, &err);
+        status = take_unsent(run, attempt, (double)(tail.end - tail.begin), &err);
     } else {
         if (done)
             status = cv_source_put_back(run->queue.source, &tail, &err);
-        tell_recalled(run, attempt, done ? units : 0);
+        tell_recalled(run, attempt, done ? tail.units : 0);
     }
     if (status != CLEAVE_OK)
         cv_event_queue_fail(&run->events, &err);
@@ -680,7 +679,7 @@ static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *sl
 }
 
 static enum cleave_status recall_remote(struct cv_exec_run *run,
-                                        struct cv_attempt *attempt, double units,
+                                        struct cv_attempt *attempt, double bytes,
                                         struct cleave_error *err)
 {
     struct cv_source *source = run->queue.source;
@@ -693,9 +692,9 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
 
     if (!cv_has_arrived(&facts) && facts.bound_s <= 0 && !may_be_given(run, slot) &&
         cv_slot_passed(slot) == 0 &&
-        (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
+        (bytes >= all || (bytes > (double)(body.end - fed) && bytes > 0.5 * all)))
         return take_all(run, attempt, err);
-    CV_TRY(part(source, slot, units, cv_remote_cut_from(slot), &head, &tail, err));
+    CV_TRY(part(source, slot, bytes, cv_remote_cut_from(slot), &head, &tail, err));
     if (tail.end > tail.begin &&
         (cv_has_arrived(&facts) || (slot->open.on && head.body.end < fed))) {
         attempt->tail = tail;
@@ -703,7 +702,7 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
             return CLEAVE_OK; /* the host will answer */
     } else if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
         CV_TRY(cv_source_put_back(source, &tail, err));
-        tell_recalled(run, attempt, (double)(tail.end - tail.begin));
+        tell_recalled(run, attempt, tail.units);
         return CLEAVE_OK;
     }
     tell_recalled(run, attempt, 0);
@@ -714,16 +713,17 @@ enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double un
                              struct cleave_error *err)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_last(&run->table, worker);
+    double bytes;
 
     if (attempt == NULL) {
         cv_event_queue_push(&run->events, (struct cleave_event){ .kind = CLEAVE_RECALLED,
                                                                  .worker = worker });
         return CLEAVE_OK;
     }
-    if (units >= 1 && attempt->slot.piece.end > attempt->slot.piece.begin &&
-        attempt->twin == NULL)
-        return cv_slot_is_remote(&attempt->slot) ? recall_remote(run, attempt, units, err)
-                                                 : take_unsent(run, attempt, units, err);
+    bytes = (double)cv_source_tail(run->queue.source, &attempt->slot.piece, units);
+    if (bytes >= 1 && attempt->twin == NULL)
+        return cv_slot_is_remote(&attempt->slot) ? recall_remote(run, attempt, bytes, err)
+                                                 : take_unsent(run, attempt, bytes, err);
     tell_recalled(run, attempt, 0);
     return CLEAVE_OK;
 }

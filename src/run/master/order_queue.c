@@ -117,7 +117,9 @@ double cv_order_queue_unordered_bytes(const struct cv_order_queue *queue)
 
     /* Orders may exceed the input, and streams have no end. Below half a byte nothing
      * is left. */
-    return left - queue->wanted >= 0.5 ? left - queue->wanted : 0;
+    return left - queue->wanted >= cv_source_grain(queue->source) / 2
+               ? left - queue->wanted
+               : 0;
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
@@ -136,10 +138,12 @@ static enum cleave_status grow_array(struct cv_order_queue *queue, uint32_t work
     return CLEAVE_OK;
 }
 
-/* Whole bytes keep sums exact. */
-static double whole(double units)
+/* Whole bytes or grains keep sums exact. */
+static double whole(const struct cv_order_queue *queue, double units)
 {
-    return units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
+    const double grain = cv_source_grain(queue->source), grains = units / grain;
+
+    return grain * (grains < MOST_WANTED ? fmax(1, round(grains)) : MOST_WANTED);
 }
 
 static enum cleave_status add_want(struct cv_order_queue *queue, uint32_t worker,
@@ -170,8 +174,9 @@ enum cleave_status cv_order_queue_order(struct cv_order_queue *queue, uint32_t w
     const bool empty = kind == CV_ORDER_OPEN && !(units > 0);
 
     CV_TRY(add_want(queue, worker,
-                    (struct cv_pending_order){
-                        .kind = kind, .units = empty ? 0 : whole(units), .item = item },
+                    (struct cv_pending_order){ .kind = kind,
+                                               .units = empty ? 0 : whole(queue, units),
+                                               .item = item },
                     err));
     note_asked(queue, units);
     return CLEAVE_OK;
@@ -179,7 +184,7 @@ enum cleave_status cv_order_queue_order(struct cv_order_queue *queue, uint32_t w
 
 double cv_order_queue_reserve(struct cv_order_queue *queue, double units)
 {
-    const double wanted = whole(units);
+    const double wanted = whole(queue, units);
 
     queue->growing++;
     queue->wanted += wanted;
@@ -208,7 +213,7 @@ struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
 bool cv_order_queue_has_remainder(const struct cv_order_queue *queue)
 {
     const double all =
-        isfinite(queue->owed) ? queue->owed : cv_source_total(queue->source);
+        isfinite(queue->owed) ? queue->owed : cv_source_units(queue->source);
 
     return !queue->gets_losses && queue->running == 0 && queue->pending == 0 &&
            cv_source_left(queue->source) > 0 &&
@@ -220,7 +225,7 @@ enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *queue,
                                                 struct cleave_error *err)
 {
     return add_want(queue, worker,
-                    (struct cv_pending_order){ .units = whole(units),
+                    (struct cv_pending_order){ .units = whole(queue, units),
                                                .reported = CV_UNREPORTED },
                     err);
 }
@@ -288,7 +293,7 @@ uint32_t cv_order_queue_next_worker(const struct cv_order_queue *queue, uint32_t
 
 void cv_order_queue_lower_size_limit(struct cv_order_queue *queue, double units)
 {
-    const double max = fmax(fmax(floor(units / 2), queue->largest), 1);
+    const double max = fmax(units / 2, queue->largest);
 
     if (!(units > queue->largest) || (queue->max > 0 && !(max < queue->max)))
         return;
@@ -365,8 +370,7 @@ enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
                                           struct cleave_error *err)
 {
     const struct cv_pending_order pending = { .chunk = chunk->number,
-                                              .units =
-                                                  (double)(piece->end - piece->begin),
+                                              .units = piece->units,
                                               .reported = chunk->reported };
 
     queue->lost++;
@@ -390,9 +394,10 @@ enum cleave_status cv_order_queue_check(const struct cv_order_queue *queue,
         queue->pending, queue->wanted, queue->running);
 }
 
-void cv_order_queue_complete(struct cv_order_queue *queue, double units)
+void cv_order_queue_complete(struct cv_order_queue *queue, const struct cv_piece *piece)
 {
     queue->chunks++;
-    queue->done += units;
+    queue->done += (double)(piece->end - piece->begin);
+    queue->done_units += piece->units;
     queue->running--;
 }

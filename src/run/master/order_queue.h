@@ -92,6 +92,7 @@ struct cv_order_queue {
     uint32_t patience; /* successes before the size limit is doubled */
     double max;        /* size limit of chunks in bytes; 0: none */
     double done;       /* bytes                                                        */
+    double done_units; /* ... and units: their weight, if records are weighed */
     double resumed_units;              /* bytes that an earlier run did */
     struct cv_input_coverage coverage; /* covers the whole run */
     uint32_t bad_ends; /* persistent commands that did not end with status 0 */
@@ -162,7 +163,7 @@ void cv_order_queue_complete_empty(struct cv_order_queue *queue, uint32_t worker
 void cv_order_queue_cancel_worker(struct cv_order_queue *queue, uint32_t worker);
 
 /* A chunk was done or given up. */
-void cv_order_queue_complete(struct cv_order_queue *queue, double units);
+void cv_order_queue_complete(struct cv_order_queue *queue, const struct cv_piece *piece);
 /* At the end of a successful run: fails if an order was neither begun nor cancelled. */
 enum cleave_status cv_order_queue_check(const struct cv_order_queue *queue,
                                         struct cleave_error *err);

@@ -315,7 +315,7 @@ static void look(const void *context, uint32_t worker, struct cleave_worker_prog
         .state = state_of(run, worker),
         .chunks = tally->chunks,
         .failures = tally->failures,
-        .units = tally->units,
+        .units = tally->bytes,
         .busy_s = tally->busy_s,
         .read = cv_worker_read_bytes(&run->table, &run->pool, worker, cv_clock_s()),
         .since_s =

@@ -10,8 +10,10 @@
 #include "run/common/time_fit.h"
 
 struct cv_worker_stats {
-    uint64_t chunks, failures; /* failures: of commands */
-    double units, busy_s;
+    uint64_t chunks, failures;   /* failures: of commands */
+    double units, bytes, busy_s; /* bytes: of finished chunks */
+    double
+        ended_s; /* end of its last attempt, on the clock of the poller; 0: it had none */
     struct cv_time_fit compute;
     struct cv_time_fit link, back; /* of workers on hosts */
     /* longest transfer of a chunk that was recalled before it arrived */

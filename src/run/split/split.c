@@ -442,13 +442,16 @@ enum cleave_status cv_splitter_set_together(struct cv_splitter *splitter,
                    shown, reason);
 }
 
-/* A column of the first line. In csv, quotes may contain a separator. */
-static struct cv_key_text find_column(char separator, bool quotes, unsigned column,
-                                      const char *bytes, size_t length)
+/* A column of the first line; false: it has fewer. In csv, quotes may contain a separator. */
+static bool find_column(const struct cv_splitter *splitter, unsigned column,
+                        const char *bytes, size_t length, struct cv_key_text *out)
 {
+    const bool quotes = cv_splitter_has_columns(splitter);
+    const char separator = quotes ? splitter->byte : '\t';
     size_t begin = 0;
     bool quoted = false;
 
+    *out = (struct cv_key_text){ bytes, 0 };
     for (size_t i = 0; i <= length; i++) {
         const bool end = i == length || (!quoted && bytes[i] == '\n');
 
@@ -459,13 +462,32 @@ static struct cv_key_text find_column(char separator, bool quotes, unsigned colu
         if (--column == 0) {
             if (i > begin && bytes[i - 1] == '\r' && end)
                 i--;
-            return (struct cv_key_text){ bytes + begin, i - begin };
+            *out = (struct cv_key_text){ bytes + begin, i - begin };
+            return true;
         }
         if (end)
             break;
         begin = i + 1;
     }
-    return (struct cv_key_text){ bytes, 0 };
+    return false;
+}
+
+bool cv_splitter_has_columns(const struct cv_splitter *splitter)
+{
+    return splitter->kind == &cv_split_csv;
+}
+
+bool cv_splitter_column(const struct cv_splitter *splitter, unsigned column,
+                        const char *bytes, size_t length, struct cv_key_text *out)
+{
+    if (!find_column(splitter, column, bytes, length, out))
+        return false;
+    if (cv_splitter_has_columns(splitter) && out->length > 1 && *out->bytes == '"' &&
+        out->bytes[out->length - 1] == '"') {
+        out->bytes++;
+        out->length -= 2;
+    }
+    return true;
 }
 
 /* The first match of the expression, or its first group in parentheses. re_search takes bytes with a
@@ -488,13 +510,14 @@ struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length)
 {
     struct cv_split_group *group = splitter->group;
-    const bool csv = splitter->kind == &cv_split_csv;
+    struct cv_key_text key;
 
     if (length > CV_GROUP_LOOK)
         length = CV_GROUP_LOOK;
-    return group->column > 0 ? find_column(csv ? splitter->byte : '\t', csv,
-                                           group->column, bytes, length)
-                             : find_match(group, bytes, length);
+    if (group->column == 0)
+        return find_match(group, bytes, length);
+    find_column(splitter, group->column, bytes, length, &key);
+    return key;
 }
 
 bool cv_group_add(const struct cv_splitter *splitter, struct cv_group_state *state,

@@ -65,6 +65,18 @@ enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, in
                                           size_t length, uint64_t *out,
                                           struct cleave_error *err);
 
+/* A part of a record. */
+struct cv_key_text {
+    const char *bytes; /* borrowed from the record */
+    size_t length;
+};
+/* Whether columns of the first record may be names (csv). */
+bool cv_splitter_has_columns(const struct cv_splitter *splitter);
+/* A column of a record, from 1, without quotes around it: separated by tabs, or as in csv. False: the
+ * record has fewer. */
+bool cv_splitter_column(const struct cv_splitter *splitter, unsigned column,
+                        const char *bytes, size_t length, struct cv_key_text *out);
+
 /* The bytes that complete the last record of an input, given its last bytes. `length` is at
  * least 1, and CV_CLOSING_LOOK if the input has as many. */
 enum { CV_CLOSING_LOOK = 3 };

@@ -171,10 +171,6 @@ enum { CV_GROUP_LOOK = 65536 }; /* bytes of a record that can hold its key */
 /* Records of a group; 0: those with the same key. */
 uint64_t cv_group_records(const struct cv_splitter *splitter);
 
-struct cv_key_text {
-    const char *bytes; /* borrowed from the record */
-    size_t length;
-};
 struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length);
 
