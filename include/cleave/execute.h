@@ -322,6 +322,17 @@ enum cleave_pin {
     CLEAVE_PIN_NODES, /* commands of each worker on the cores of one NUMA node */
 };
 
+/* At most `amount` starts on workers [first, first + count) in any window of `period_s`, a half
+ * open interval of time. A start is a record; with `by_weight`, its weight in items.sizes. If a
+ * command asks to be run later (failures.later), the amount is halved, at most once in a period,
+ * and a tenth is given back after each period without such a request. Items only. Workers on
+ * hosts get one item at a time, and a start is counted when the item is sent. */
+struct cleave_rate {
+    uint32_t first, count;
+    double amount, period_s;
+    bool by_weight;
+};
+
 /* Workers on this machine and, by name, on hosts. */
 struct cleave_worker_list {
     uint32_t count;                         /* 0: one per usable core                  */
@@ -332,6 +343,8 @@ struct cleave_worker_list {
      * bytes are available; 0: no limit. */
     double delay_s, max_load;
     uint64_t min_memory;
+    const struct cleave_rate *rates; /* no worker is in two of them */
+    size_t nrates;
     enum cleave_pin pin; /* for workers on this machine */
     /* By default a run forks a process that ends the commands if the calling process is
      * killed; it exists from shortly after the start to the end of the run. true:

@@ -65,7 +65,7 @@ END
     done
 }
 
-@test "another worker does the work of one that rests" {
+@test "a worker without a rest does the work of a resting worker" {
     prepare
     # shellcheck disable=SC2016
     cleave 0 run --json -o out -j 'a,b' -- sh -c '[ "$CLEAVE_WORKER" = a ] && exit 75; echo {}' ::: 1 2 3 4 5 6
@@ -93,4 +93,106 @@ END
     refuses "--later: expected exit statuses from 0 to 255, as '0,1' or '0-3', got 'often'" \
         run --later often -- cat
     refuses "--later: status 0 is success; expected others, as '75', or none" run --later 0-9 -- cat
+}
+
+# --- rates -------------------------------------------------------------------------------------
+
+# most PERIOD LOG [WORKER] -- the most starts of a job log in any window. Times in a job log are cut
+# to milliseconds, two of which can be 1 ms nearer to each other than the starts.
+most() {
+    tail -n +2 "$2" | awk -v worker="${3:-}" 'index($2, worker) == 1 { print $3 }' | sort -n |
+        awk -v period="$1" '{ at[NR] = $1 } END {
+            for (i = 1; i <= NR; i++) {
+                for (k = i; k <= NR && at[k] - at[i] < period - 0.0015; k++) continue
+                if (k - i > most) most = k - i
+            }
+            print most + 0 }'
+}
+
+@test "no window of a rate has more starts than the rate, by the clock of the commands too" {
+    prepare
+    seq 1 24 >list
+    # shellcheck disable=SC2016
+    job -a list -j 'a*3@4/500ms:env A=1,b' --joblog log -- sh -c 'date +%s.%N >at.{}; sleep 0.02; echo {}'
+    cmp list out
+    [ "$(most 0.5 log a)" -le 4 ]
+    [ "$(tail -n +2 log | cut -f 2 | grep -c '^a')" -ge 4 ]
+    # A command runs after its start: later than the start four places before, and the period.
+    tail -n +2 log | awk '$2 ~ /^a/ { print $3, $1 }' | sort -n >starts
+    awk '{ if ((getline line < ("at." $2)) != 1) exit 1; at[NR] = $1
+           if (NR > 4 && line < at[NR - 4] + 0.4985) { print "too early: " $0; exit 1 } }' starts
+}
+
+@test "weights of items that start in a window are at most the rate" {
+    prepare
+    seq 1 40 | awk '{ print $1 "\t" 1 + ($1 * 7) % 13 }' >list
+    job -a list -j '3@60w/400ms' --colsep '\t' --weight 2 --joblog log -- echo {1} {2}
+    tr '\t' ' ' <list | cmp - out
+    tail -n +2 log | awk '{ print $3, 1 + ($1 * 7) % 13 }' | sort -n | awk '{ at[NR] = $1; weight[NR] = $2 } END {
+        for (i = 1; i <= NR; i++) {
+            sum = 0
+            for (k = i; k <= NR && at[k] - at[i] < 0.3985; k++) sum += weight[k]
+            if (sum > 60) { print sum; exit 1 }
+        } }'
+    run --separate-stderr timeout "$LONG" "$CLEAVE" run -j '3@10w/s' -a list --colsep '\t' --weight 2 -- echo
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "cleave: --workers: expected at least 11 in 1 s, which item 7 weighs, got 10" ]
+    # All items weigh the same.
+    job -j '2@8w/100ms' --colsep , --weight 2 -- echo {1} ::: a,4 b,4 c,4 d,4 e,4
+    [ "$(xargs <out)" = "a b c d e" ]
+}
+
+@test "a worker without a rate does the items that a rate delays" {
+    prepare
+    seq 1 12 >list
+    local how
+    for how in '' '--policy items-list' '--many' '--backups on'; do
+        # shellcheck disable=SC2086
+        job -a list -j 'slow*2@1/h,quick' $how --joblog log -- echo {}
+        cmp list <(xargs -n 1 <out)
+        [ "$(most 3600 log slow)" -le 1 ]
+    done
+}
+
+@test "a rate, later and a worker that is slow for a while" {
+    prepare
+    seq 1 100 >list
+    cat >service <<'END'
+#!/bin/sh
+# One of twenty requests is refused; worker b.0 stands still for its first item.
+if [ $(($1 % 20)) -eq 7 ] && mkdir "seen.$1" 2>/dev/null; then
+    echo "Retry-After: 0.05" >&2
+    exit 75
+fi
+[ "$CLEAVE_WORKER" = b.0 ] && mkdir stood 2>/dev/null && sleep 0.5
+echo "$1"
+END
+    chmod +x service
+    run --separate-stderr timeout "$LONG" "$CLEAVE" run --json -a list -j 'a*2@20/500ms,b*2@10/500ms' --joblog log -o out -- ./service {}
+    [ "$status" -eq 0 ]
+    cmp list out
+    has '"later": 5'
+    has '"retries": 0'
+    [ "$(most 0.5 log a)" -le 20 ]
+    [ "$(most 0.5 log b)" -le 10 ]
+}
+
+@test "rates that cannot be are refused in one line" {
+    prepare
+    local rate
+    for rate in '@' '@0/min' '@60/fortnight' '@-1/s' '@nan/s' '@5' '@5/' '@/s' '@w/s' '@5x/s' '@5/0s' '@5/-1s' '@1e999/s' '@60/min@2/s'; do
+        refuses "--workers: expected a rate such as '@60/min', '@5/10s' or '@9000w/h', got '$rate'" \
+            run -j "a*2$rate" -- echo {} ::: 1
+    done
+    refuses "--workers: expected a rate such as '@60/min', '@5/10s' or '@9000w/h', got '@2'" run -j 4@2 -- echo {} ::: 1
+    refuses "--workers: '@0.5/s' allows no start at all; expected a longer period, such as '@1/10s'" \
+        run -j 4@0.5/s -- echo {} ::: 1
+    refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got '60/min'" \
+        run -j 60/min -- echo {} ::: 1
+    refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got ''" \
+        run -j @60/min -- echo {} ::: 1
+    refuses "--workers: a rate counts items; expected '... {} ::: ITEM...', '-a FILE' or '--each'" \
+        run -j 2@60/min -i "$CLEAVE_SOURCE_DIR/README.md" -- cat
+    refuses "--workers: 'w' in a rate counts weights; expected --weight COLUMN or --weight COMMAND" \
+        run -j 2@60w/min -- echo {} ::: 1
 }

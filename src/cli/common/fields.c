@@ -108,9 +108,11 @@ static const struct {
     { "workers.delay_s", "--delay" },
     { "workers.max_load", "--load" },
     { "workers.min_memory", "--memfree" },
+    { "workers.nrates", "--workers" },
     { "workers.pin", "--pin" },
     { "workers.platform", "--workers" },
     { "workers.prefixes", "--workers" },
+    { "workers.rates", "--workers" },
 };
 
 static bool is_part_of_name(char c)

@@ -744,7 +744,8 @@ static int find_sizes(const struct cv_call *call, const struct cv_item_commands 
         return cv_refuse("--policy %s: items are not all files, so nobody knows what "
                          "they take: say --weight or --costs",
                          values->policy);
-    if (status != CV_EXIT_DONE || !all || sizes.count == 0 || are_alike(&sizes))
+    if (status != CV_EXIT_DONE || !all || sizes.count == 0 ||
+        (are_alike(&sizes) && !cv_crew_has_weights(&out->workers)))
         return status;
     out->items.sizes = sizes.items;
     out->policy.name = cv_policy_of_items()->name;

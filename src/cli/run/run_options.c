@@ -164,7 +164,9 @@ static const struct cv_option worker_options[] = {
         "may use; 50%: half of them; 0: as many as open files allow, at most 256. Or names "
         "with words to put before the command: 'fast,slow:nice -n 19', "
         "'\\,' for a comma in them; 'cpu*14' are fourteen, and 'gpu[0-1]:env "
-        "CUDA_VISIBLE_DEVICES={i}' two with their numbers. Default: 100%.", .level = CV_FIRST),
+        "CUDA_VISIBLE_DEVICES={i}' two with their numbers. '4@60/min' and 'a*4@60/min:WORDS': "
+        "these workers together start at most 60 items in any minute; '@900w/h' counts the "
+        "weights of --weight. Default: 100%.", .level = CV_FIRST),
     CV_OPTION(0, "--pin", MAYBE, "[=cores]", pin,
         "Keep the commands of each worker on a core of its own: fast cores before slow "
         "ones, and NUMA nodes in turn; on hosts too. --pin=nodes: on the cores of one "

@@ -103,8 +103,10 @@ int cv_backups_read(const char *text, enum cleave_backups *out);
 struct cv_worker_list {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
     const char *const *prefixes;      /* of the arena; NULL: none */
-    struct cleave_host *hosts;        /* of the arena */
-    struct cv_host_fields *fields;    /* of the arena: per group of a platform file */
+    const struct cleave_rate *rates;  /* of the arena */
+    size_t nrates;
+    struct cleave_host *hosts;     /* of the arena */
+    struct cv_host_fields *fields; /* of the arena: per group of a platform file */
     size_t nhosts;
     const char *const *
         *behind; /* per host: the names it leads, up to NULL; of the arena */
@@ -120,6 +122,8 @@ int cv_halt_read(const char *text, struct cleave_failure_options *out);
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
+/* Whether a rate counts weights. */
+bool cv_crew_has_weights(const struct cleave_worker_list *workers);
 /* Put `nice -n N` before the commands of workers of this machine. */
 int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice,
                     struct cv_arena *arena);

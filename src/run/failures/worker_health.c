@@ -175,6 +175,17 @@ static void wait_over(void *context)
     at->health->rested(at->health->context, at->domain, at->since_s);
 }
 
+void cv_worker_health_rest(struct cv_worker_health *health, uint32_t worker,
+                           double until_s)
+{
+    struct cv_health_record *at = &health->items[worker];
+
+    at->since_s = at->later ? at->since_s : cv_clock_s();
+    at->until_s = at->later ? fmax(at->until_s, until_s) : until_s;
+    at->later = true;
+    cv_poller_set(health->poller, &at->wait, at->until_s, wait_over, at);
+}
+
 double cv_worker_health_postpone(struct cv_worker_health *health, uint32_t worker,
                                  double began_s, double told_s)
 {
@@ -184,13 +195,11 @@ double cv_worker_health_postpone(struct cv_worker_health *health, uint32_t worke
         at->postponed < REST_DOUBLINGS ? at->postponed : REST_DOUBLINGS;
     const double rest_s = told_s > 0 ? told_s : REST_S * (double)(1U << before);
 
-    if (!(told_s > 0) && began_s < at->since_s) /* it began before the last rest */
+    if (!(told_s > 0) &&
+        began_s < at->since_s) /* the attempt began before the last rest */
         return fmax(0, at->until_s - now_s);
     at->postponed++;
-    at->since_s = at->later ? at->since_s : now_s;
-    at->until_s = fmax(at->until_s, now_s + rest_s);
-    at->later = true;
-    cv_poller_set(health->poller, &at->wait, at->until_s, wait_over, at);
+    cv_worker_health_rest(health, worker, now_s + rest_s);
     return at->until_s - now_s;
 }
 

@@ -76,7 +76,8 @@ struct cv_health_record {
     bool resting, out;
     struct cv_timer timer; /* end of the back-off */
     /* The worker with this number, not its whole domain: */
-    bool later;           /* it rests, because its command asked to be run later */
+    bool
+        later; /* the worker rests: its command asked to be run later, or a rate is used up */
     uint32_t postponed;   /* such requests since its last success */
     double since_s;       /* begin of its last rest */
     double until_s;       /* end of its last rest */
@@ -131,9 +132,12 @@ void cv_worker_health_pause(struct cv_worker_health *health, uint32_t domain);
  * seconds until the end of the rest. */
 double cv_worker_health_postpone(struct cv_worker_health *health, uint32_t worker,
                                  double began_s, double told_s);
+/* Let the worker rest until then for another reason. A longer rest is not cut short. */
+void cv_worker_health_rest(struct cv_worker_health *health, uint32_t worker,
+                           double until_s);
 /* The worker has succeeded: its next rest is a short one. */
 void cv_worker_health_answered(struct cv_worker_health *health, uint32_t worker);
-/* Whether the worker rests because its command asked for it. */
+/* Whether the worker rests for one of these reasons. */
 bool cv_worker_health_is_postponed(const struct cv_worker_health *health,
                                    uint32_t worker);
 

@@ -530,7 +530,8 @@ static void worker_rested(void *context, uint32_t worker, double since_s)
 {
     struct cv_exec_run *run = context;
 
-    if (run->queue.open && cv_worker_pool_serves(&run->pool, worker))
+    if (run->queue.open && !cv_start_rates_rested(run, worker) &&
+        cv_worker_pool_serves(&run->pool, worker))
         cv_event_queue_push(&run->events, (struct cleave_event){
                                               .kind = CLEAVE_CAME,
                                               .worker = worker,
@@ -819,6 +820,7 @@ void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt)
     const double rest_s = cv_worker_health_postpone(&run->pool.health, slot->worker,
                                                     attempt->runs_s, told_s);
 
+    cv_start_rates_lower(run, slot->worker);
     run->pool.tallies[slot->worker].later++;
     if (run->queue.later++ == 0)
         cv_note(run->request,
