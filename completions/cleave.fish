@@ -73,6 +73,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l tagstring -x -d 'Put 
 complete -c cleave -n '__fish_seen_subcommand_from run' -l results -x -a '(__fish_complete_directories)' -d 'Keep what each command writes, instead of writing it, in'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l files -d 'Keep each output in a file of its own, in --tmpdir or --results, and'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l weight -x -d 'What each item takes, in any unit: the long ones are begun first'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l limit -x -d 'Run at most K items at a time that have the same value in column KEY:'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l costs -x -d 'What each item takes, from the run times of the same commands in a job'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l ungroup -d 'Let commands write to the output themselves, as they go: lines of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l shuf -d 'Take the items in a random order'

@@ -199,6 +199,13 @@ struct cleave_input {
     const char *size;
 };
 
+/* At most `max` commands run at a time for items with the same key. An item whose key is in use
+ * waits, and later items overtake it. */
+struct cleave_limit {
+    const uint32_t *keys; /* per item: its key, below nkeys; borrowed */
+    uint32_t nkeys, max;
+};
+
 /* One command for each item, instead of an input that is cut into chunks. Every command
  * has an empty standard input. An item takes the place of a byte in the ranges of a
  * result, in attempts and in progress, and is one unit for policies. */
@@ -225,6 +232,9 @@ struct cleave_items {
      * items start first, by policy "items" unless another policy for items is set. NULL:
      * unknown; items start in the order of their numbers. */
     const double *sizes;
+    /* Not with `max` above 1 and not with `more`. */
+    const struct cleave_limit *limits;
+    size_t nlimits;
     /* All members below may be NULL. Sets *out to a descriptor for standard error of the
      * item, which the run closes. */
     enum cleave_status (*errors)(void *context, uint64_t item, int *out,

@@ -196,3 +196,69 @@ END
     refuses "--workers: 'w' in a rate counts weights; expected --weight COLUMN or --weight COMMAND" \
         run -j 2@60w/min -- echo {} ::: 1
 }
+
+# --- limits of keys ----------------------------------------------------------------------------
+
+# A list of 8 items for x, 4 for y and 1 for z, and a command that counts those of its key.
+keyed() {
+    prepare
+    { echo host,id; for i in 1 2 3 4 5 6 7 8; do echo "x,$i"; done; for i in 9 10 11 12; do echo "y,$i"; done; echo z,13; } >list
+    tail -n +2 list | tr , ' ' >expected
+    cat >service <<'END'
+#!/bin/sh
+# Take one of two places of the key; note a third command.
+if mkdir "place.$1.1" 2>/dev/null; then place=1; elif mkdir "place.$1.2" 2>/dev/null; then place=2; else echo "$1" >>over; exit 1; fi
+sleep 0.03
+echo "$1 $place" >>taken
+rmdir "place.$1.$place"
+if [ -n "${3:-}" ] && mkdir "seen.$2" 2>/dev/null; then exit "$3"; fi
+echo "$1 $2"
+END
+    chmod +x service
+}
+
+@test "--limit runs K items of a key at a time, others overtake them, and the order is kept" {
+    keyed
+    hosts 'name: a, slots: 3' 'name: b, slots: 3' >h.yaml
+    local how
+    for how in '-j 6' '-j 6 --weight 2' '-j 6 --policy items-list' '-j 6@1000/s' '-j 6 --backups on' '--hosts h.yaml' \
+        '-j 6 --journal j.db' '-j 6 --limit id=1'; do
+        rm -rf over taken place.*
+        # shellcheck disable=SC2086
+        job --header : --colsep , -a list --limit host=2 $how -- "$PWD/service" {1} {2}
+        cmp expected out
+        [ ! -e over ]
+        grep -q 'x 2' taken
+    done
+}
+
+@test "items that are tried again keep their --limit" {
+    keyed
+    local how
+    for how in '1 --retries 3' '75 --later 75' '75 --retries 1'; do
+        rm -rf over taken place.* seen.*
+        # shellcheck disable=SC2086
+        set -- $how
+        job --header : --colsep , -a list --limit 1=2 -j 6 "${@:2}" -- \
+            sh -c "./service {1} {2} $1 || { s=\$?; sleep 0.01; [ \$s != 75 ] || echo 'Retry-After: 0.02' >&2; exit \$s; }"
+        cmp expected out
+        [ ! -e over ]
+    done
+}
+
+@test "limits that cannot be are refused in one line" {
+    keyed
+    local limit
+    for limit in host host=0 host=x host=-1 host=2= 1=99999999999 =; do
+        refuses "--limit: expected KEY=K such as 'host=2' or '1=3', got '$limit'" \
+            run --header : --colsep , -a list --limit "$limit" -- echo
+    done
+    refuses "--limit: expected COLUMN=K or NAME=K, with the names of --header :, got 'port=2'" \
+        run --header : --colsep , -a list --limit port=2 -- echo
+    refuses "--limit: item 1 has no column 3; --colsep sets where columns end" \
+        run --header : --colsep , -a list --limit 3=2 -- echo
+    refuses "--limit: a command gets several items, which may have several keys; expected -n 1" \
+        run --limit 1=2 -n 2 -- echo ::: a b
+    cleave 2 run --limit 1=2 -i list -- cat
+    [[ $stderr == *'--limit is for items, and there are none'*'--each'* ]]
+}

@@ -103,8 +103,8 @@ static bool counts_all(const struct cv_call *call, size_t nwords)
 static bool needs_all(const struct cv_run_options *values)
 {
     return values->shuffle || values->fill || values->fill_words ||
-           values->weight != NULL || values->costs != NULL || values->journal != NULL ||
-           values->delimiter != NULL || values->policy != NULL;
+           values->weight != NULL || values->limits.count > 0 || values->costs != NULL ||
+           values->journal != NULL || values->delimiter != NULL || values->policy != NULL;
 }
 
 /* The list, if it is the only one and is read while commands run; NULL otherwise. */
@@ -791,5 +791,6 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
         out->policy.block = 0;
     }
     CV_DO(cv_run_results_fill(call, items, out));
+    CV_DO(cv_run_limits_fill(call, commands, &out->items));
     return find_sizes(call, commands, workers, out);
 }

@@ -149,6 +149,10 @@ static const struct cv_option item_options[] = {
         "a column (--colsep) or list that has it, or a command for the shell that reads "
         "the items, a line each, and writes a number for each. Default: the length of "
         "the files that items name."),
+    CV_OPTION(0, "--limit", REPEAT, "KEY=K", limits,
+        "Run at most K items at a time that have the same value in column KEY: its number "
+        "(--colsep, or of a list), or its name (--header :). Later items overtake those that "
+        "wait; outputs keep their order. May be given for several keys."),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
         "What each item takes, from the run times of the same commands in a job log of "
         "an earlier run.", .level = CV_RARE),
@@ -556,8 +560,8 @@ static const struct cv_option_rule rules[] = {
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
       "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
-      "--fill-words --many --shuf --tag --tagstring --results --files --weight --costs "
-      "--ungroup --transferfile --transfer --return --basefile --cleanup",
+      "--fill-words --many --shuf --tag --tagstring --results --files --weight --limit "
+      "--costs --ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
     /* a file for each chunk */
@@ -638,11 +642,11 @@ static const struct cv_option_rule rules[] = {
       "--max-args --max-replace-args --max-lines --fill --fill-words",
       "expected --many or one of -n, -L, -m and -X, got both" },
     { CV_RUN_ITEMS, "--many", CV_EXCLUDES,
-      "--tag --tagstring --results --files --journal --weight --costs --transferfile "
-      "--transfer --return --ungroup --line-buffer",
+      "--tag --tagstring --results --files --journal --weight --limit --costs "
+      "--transferfile --transfer --return --ungroup --line-buffer",
       "with --many items have no command of their own: expected none of --tag, "
-      "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
-      "--ungroup and --line-buffer" },
+      "--results, --files, --journal, --weight, --limit, --costs, --transferfile, "
+      "--return, --ungroup and --line-buffer" },
     { CV_RUN_ITEMS, "--weight", CV_EXCLUDES, "--costs",
       "expected --weight or --costs, got both" },
     { CV_RUN_ITEMS | CV_RUN_ROWS, "--results", CV_EXCLUDES,

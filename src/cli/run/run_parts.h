@@ -25,6 +25,7 @@ struct cv_run_options {
     const char *ssh, *program, *work_directory, *hosts_file, *join_socket;
     const char *listen, *key;
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles, via;
+    struct cv_strings limits;
     double connect_timeout_s, host_timeout_s, grace_s;
     int transfer, cleanup, push, shared_input, mpi, slurm;
     const char *mpi_library, *leaders, *timeout, *as, *backups;
@@ -122,6 +123,9 @@ int cv_halt_read(const char *text, struct cleave_failure_options *out);
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
+/* The limits of --limit for items (run_limits.c). */
+int cv_run_limits_fill(const struct cv_call *call,
+                       const struct cv_item_commands *commands, struct cleave_items *out);
 /* Whether a rate counts weights. */
 bool cv_crew_has_weights(const struct cleave_worker_list *workers);
 /* Put `nice -n N` before the commands of workers of this machine. */

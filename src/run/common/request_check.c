@@ -44,6 +44,7 @@
     X(ITEMS_SINGLE, "items.words",                                                    \
       items.words != NULL && request->items.max <= 1 && request->items.sizes == NULL) \
     X(ITEMS_SIZES, "items.sizes", items.sizes != NULL)                                \
+    X(ITEMS_LIMITS, "items.limits", items.nlimits > 0)                                \
     X(ITEMS_MORE, "items.more", items.more != NULL)                                   \
     X(ITEMS_ERRORS, "items.errors", items.errors != NULL)                             \
     X(ITEMS_KEEP, "items.keep", items.keep != NULL)                                   \
@@ -91,6 +92,7 @@ static const struct rule {
     { ITEMS, 0, 0,
       BIT(PERSISTENT) | BIT(INPUT_FILES) | BIT(INPUT_FETCH) | BIT(INPUT_PAIRS) |
           BIT(INPUT_HEADER) | BIT(FAILED_INPUTS) },
+    { ITEMS_LIMITS, 0, BIT(ITEMS), BIT(ITEMS_MORE) | BIT(ITEMS_SEVERAL) },
     { ITEMS_MORE, 0, 0, BIT(ITEMS_SIZES) | BIT(JOURNAL) },
     { ITEMS_SIZES, BIT(ITEMS), 0, BIT(BLOCK) },
     { ITEMS_SEVERAL, BIT(ITEMS), 0,
@@ -146,6 +148,20 @@ static enum cleave_status check_texts(const char *const *texts, size_t count,
     for (size_t i = 0; i < count; i++) {
         snprintf(member, sizeof member, "%s[%zu]", field, i);
         CV_EXPECT(texts[i] != NULL, err, member, "a text, got NULL");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_limits(const struct cleave_items *items,
+                                       struct cleave_error *err)
+{
+    for (size_t i = 0; i < items->nlimits; i++) {
+        const struct cleave_limit *limit = &items->limits[i];
+
+        CV_EXPECT(limit->max > 0, err, "items.limits", "a limit above 0, got 0");
+        for (uint64_t k = 0; k < items->count; k++)
+            CV_EXPECT(limit->keys[k] < limit->nkeys, err, "items.limits",
+                      "keys below %u, got %u", limit->nkeys, limit->keys[k]);
     }
     return CLEAVE_OK;
 }
@@ -282,6 +298,7 @@ static enum cleave_status check_values(const struct cleave_execution *request,
     for (uint64_t i = 0; request->items.sizes != NULL && i < request->items.count; i++)
         CV_EXPECT_SIZE(request->items.sizes[i], err, "items.sizes");
     CV_TRY(check_rates(request, err));
+    CV_TRY(check_limits(&request->items, err));
     CV_EXPECT(request->items.max <= 1 || request->items.words != NULL, err, "items.words",
               "a function, as items.max is above 1, got NULL");
     CV_EXPECT((request->items.more == NULL) == (request->items.comes == NULL), err,

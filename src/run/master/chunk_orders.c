@@ -196,6 +196,21 @@ static bool look_at_stream(struct cv_exec_run *run, uint64_t wanted)
            cv_slow_stream_look(&run->slow, run->poller, &input);
 }
 
+/* With limits for keys an order waits if all items left wait for their keys. */
+static enum cleave_status take_item(struct cv_exec_run *run,
+                                    const struct cv_pending_order *pending,
+                                    enum cv_take *state, struct cv_piece *out,
+                                    struct cleave_error *err)
+{
+    struct cv_source *source = run->queue.source;
+    uint64_t item = pending->item;
+    const bool found = pending->kind == CV_ORDER_ITEM ? cv_item_limits_allow(run, item)
+                                                      : cv_item_limits_find(run, &item);
+
+    *state = cv_source_left(source) > 0 ? CV_TAKE_WAIT : CV_TAKE_END;
+    return found ? cv_source_take_item(source, item, state, out, err) : CLEAVE_OK;
+}
+
 static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t worker,
                                      const struct cv_pending_order *pending,
                                      enum cv_take *state, struct cv_piece *out,
@@ -207,8 +222,8 @@ static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t worker,
         return cv_open_chunks_take(run,
                                    (uint64_t)cv_order_queue_size(&run->queue, pending),
                                    state, out, err);
-    if (pending->kind == CV_ORDER_ITEM)
-        return cv_source_take_item(source, pending->item, state, out, err);
+    if (pending->kind == CV_ORDER_ITEM || run->key_uses != NULL)
+        return take_item(run, pending, state, out, err);
     return pending->units > 0
                ? cv_source_take(source, most_of(run, worker, pending), state, out, err)
                : CLEAVE_OK;
@@ -377,6 +392,10 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
         struct cv_retry again;
 
         if (w == SIZE_MAX) {
+            i++;
+            continue;
+        }
+        if (!cv_item_limits_allow(run, run->agains.items[i].piece.begin)) {
             i++;
             continue;
         }
@@ -550,6 +569,7 @@ static struct cv_attempt *find_copier(struct cv_exec_run *run, uint32_t worker,
         !cv_worker_pool_serves(&run->pool, worker) ||
         has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) ||
         cv_resource_wait_look(run, &attempt->slot, &why) != CLEAVE_OK ||
+        !cv_item_limits_allow(run, piece->begin) ||
         !cv_start_rates_allow(run, worker, piece) ||
         (run->pool.host_of[worker] == NULL &&
          !cv_start_limiter_look(&run->limiter, run->poller,

@@ -55,6 +55,7 @@ struct cv_exec_run {
     struct cv_median taken;          /* seconds of items that succeeded */
     struct cv_start_limiter limiter; /* starts of commands on this machine */
     struct cv_start_rates rates;
+    uint32_t *key_uses; /* owned: scratch, per key of items.limits; NULL: no limits */
     struct cv_slow_stream slow;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
@@ -279,6 +280,14 @@ double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 /* Print a line for the user, of at most 600 bytes. */
 void cv_note(const struct cleave_execution *request, const char *format, ...)
     CV_PRINTF(2, 3);
+
+/* --- item_limits.c ----------------------------------------------------------------------- */
+
+enum cleave_status cv_item_limits_open(struct cv_exec_run *run, struct cleave_error *err);
+/* Whether the limits of all keys of an item allow its start; the first item that was not taken and
+ * may start, or false. */
+bool cv_item_limits_allow(struct cv_exec_run *run, uint64_t item);
+bool cv_item_limits_find(struct cv_exec_run *run, uint64_t *out);
 
 /* --- start_rates.c ----------------------------------------------------------------------- */
 
