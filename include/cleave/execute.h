@@ -333,10 +333,10 @@ enum cleave_pin {
 };
 
 /* At most `amount` starts on workers [first, first + count) in any window of `period_s`, a half
- * open interval of time. A start is a record; with `by_weight`, its weight in items.sizes. If a
- * command asks to be run later (failures.later), the amount is halved, at most once in a period,
- * and a tenth is given back after each period without such a request. Items only. Workers on
- * hosts get one item at a time, and a start is counted when the item is sent. */
+ * open interval of time. A start is a record; with `by_weight`, its weight in items.sizes. The
+ * start of a command that asks to be run later (failures.later) is taken off the amount, and a
+ * tenth of the amount comes back in each period. Items only. Workers on hosts get one item at a
+ * time, and a start is counted when the item is sent. */
 struct cleave_rate {
     uint32_t first, count;
     double amount, period_s;
@@ -569,8 +569,13 @@ struct cleave_execution_result {
     uint64_t parted;  /* failed chunks that were bisected */
     bool left_unread; /* a stream was not read to its end and may have had more */
     uint64_t folds;   /* executions of the reducing command */
-    /* lower bound on the time: all workers at their measured speed from the start */
+    /* lower bound on the time: all workers at their measured speed from the start, and as many
+     * starts as workers.rates allow */
     double bound_s;
+    double unlimited_s; /* the same without rates */
+    /* With rates, the limit of the time: "rates", "workers", "one worker" (it was busy until the
+     * end) or "tail"; otherwise NULL. Static. */
+    const char *limited_by;
     /* The time of all present workers, by use: work on chunks, starting commands (NAN:
      * unknown, and part of work_s), reducing commands, and the rest. The sum is there *
      * (seconds - connect_s). */

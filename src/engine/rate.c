@@ -9,7 +9,7 @@
 
 /* Rounding error of sums of weights, relative to the amount. */
 static const double SLACK = 1e-9;
-/* Part of the amount that is added to the learnt limit after each quiet period. */
+/* Part of the amount that comes back in each period. */
 static const double STEP = 0.1;
 
 void cv_rate_done(struct cv_rate *rate)
@@ -19,7 +19,7 @@ void cv_rate_done(struct cv_rate *rate)
     rate->first = rate->count = rate->room = 0;
 }
 
-/* Forget starts that no window has any more, and raise the learnt limit. */
+/* Forget starts that every window has left, and raise the learnt limit. */
 static void advance(struct cv_rate *rate, double now_s)
 {
     while (rate->first < rate->count &&
@@ -29,9 +29,9 @@ static void advance(struct cv_rate *rate, double now_s)
         rate->first = rate->count = 0;
         rate->used = 0;
     }
-    while (rate->cut > 0 && rate->changed_s + rate->period_s <= now_s) {
+    while (rate->cut > 0 && rate->since_s + rate->period_s <= now_s) {
         rate->cut = fmax(0, rate->cut - STEP * rate->amount);
-        rate->changed_s += rate->period_s;
+        rate->since_s += rate->period_s;
     }
 }
 
@@ -53,7 +53,7 @@ double cv_rate_next_s(struct cv_rate *rate, double now_s, double amount, double 
     }
     /* An amount that does not fit into one window begins in a later one. */
     return ahead > 0 && wanted > limit(rate)
-               ? time_s + floor(wanted / limit(rate)) * rate->period_s
+               ? time_s + floor(fmin(wanted / limit(rate), wanted)) * rate->period_s
                : time_s;
 }
 
@@ -80,11 +80,10 @@ enum cleave_status cv_rate_start(struct cv_rate *rate, double now_s, double amou
     return CLEAVE_OK;
 }
 
-void cv_rate_lower(struct cv_rate *rate, double now_s)
+void cv_rate_lower(struct cv_rate *rate, double now_s, double amount)
 {
     advance(rate, now_s);
-    if (rate->cut > 0 && now_s < rate->lowered_s + rate->period_s)
-        return;
-    rate->cut += (rate->amount - rate->cut) / 2;
-    rate->changed_s = rate->lowered_s = now_s;
+    if (!(rate->cut > 0))
+        rate->since_s = now_s;
+    rate->cut = fmin(rate->cut + amount, rate->amount);
 }

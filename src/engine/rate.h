@@ -2,9 +2,9 @@
  *
  * A pure state machine: time comes from the caller, in seconds of any clock, and never goes back.
  * Windows are half open: a start at t is in (now - period_s, now] until now = t + period_s. In
- * each window the sum of starts is at most `amount`. The learnt limit is lower: it is halved when
- * a command asks to be run later, at most once in a period, and a tenth of `amount` is added
- * after each period without such a request. */
+ * each window the sum of starts is at most `amount`. The learnt limit is lower: the
+ * start of a command that asks to be run later is taken off, and a tenth of `amount` comes back in
+ * each period. */
 #ifndef CV_RATE_H
 #define CV_RATE_H
 #include <cleave/error.h>
@@ -14,9 +14,8 @@
 struct cv_rate {
     double amount, period_s; /* declared; both above 0 */
     double cut;              /* the learnt limit is amount - cut */
-    double changed_s;        /* when `cut` changed last */
-    double lowered_s;        /* when it was raised last */
-    double used;             /* sum of `starts` */
+    double since_s; /* a part of `cut` comes back each period_s after this time */
+    double used;    /* sum of `starts` */
     struct cv_rate_start {
         double time_s, amount;
     } * starts; /* owned: starts of the last period, from `first` */
@@ -33,7 +32,7 @@ double cv_rate_left(struct cv_rate *rate, double now_s);
 /* `amount` was started now. */
 enum cleave_status cv_rate_start(struct cv_rate *rate, double now_s, double amount,
                                  struct cleave_error *err);
-/* A command asked to be run later: lower the learnt limit. */
-void cv_rate_lower(struct cv_rate *rate, double now_s);
+/* A command of this amount asked to be run later: lower the learnt limit. */
+void cv_rate_lower(struct cv_rate *rate, double now_s, double amount);
 
 #endif

@@ -177,6 +177,16 @@ END
     [ "$(most 0.5 log b)" -le 10 ]
 }
 
+@test "the summary of a run with rates has the bound and the limit of the time" {
+    prepare
+    cleave 0 run --json -o out -j 4@4/500ms -- echo {} ::: 1 2 3 4 5 6 7 8 9
+    [[ $output =~ '"bound_s": '[1-9].*'"unlimited_s": '[0-9].*'"limited_by": "'(rates|workers|tail|one\ worker)'"' ]]
+    cleave 0 run --summary -o out -j 4@4/500ms -- echo {} ::: 1 2 3 4 5 6 7 8 9
+    [[ $stderr =~ '; at least '[1-9][.][0-9]+' s, limited by ' ]]
+    cleave 0 run --json -o out -j 4 -- echo {} ::: 1 2 3
+    has '"limited_by": null'
+}
+
 @test "rates that cannot be are refused in one line" {
     prepare
     local rate

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "model/bounds/rate_bound.h"
 
 static void starts_wait_for_the_window(void **state)
 {
@@ -31,25 +32,26 @@ static void starts_wait_for_the_window(void **state)
     cv_rate_done(&rate);
 }
 
-static void a_request_for_later_halves_the_limit(void **state)
+static void a_request_for_later_lowers_the_limit(void **state)
 {
     struct cv_rate rate = { .amount = 10, .period_s = 10 };
 
     (void)state;
-    cv_rate_lower(&rate, 1);
-    assert_true(fabs(cv_rate_left(&rate, 1) - 5) < 1e-6);
-    cv_rate_lower(&rate, 2); /* the same wave */
-    assert_true(fabs(cv_rate_left(&rate, 2) - 5) < 1e-6);
+    for (int i = 0; i < 5; i++)
+        cv_rate_lower(&rate, 1 + i, 1);
+    assert_true(fabs(cv_rate_left(&rate, 6) - 5) < 1e-6);
     assert_true(fabs(cv_rate_left(&rate, 11) - 6) < 1e-6);
-    cv_rate_lower(&rate, 21);
-    assert_true(fabs(cv_rate_left(&rate, 21) - 3.5) < 1e-6);
+    cv_rate_lower(&rate, 12, 1);
+    assert_true(fabs(cv_rate_left(&rate, 12) - 5) < 1e-6);
+    assert_true(fabs(cv_rate_left(&rate, 21) - 6) < 1e-6);
     assert_true(fabs(cv_rate_left(&rate, 1000) - 10) < 1e-6);
     /* Below one record, one starts in an empty window. */
     rate = (struct cv_rate){ .amount = 1, .period_s = 10 };
-    cv_rate_lower(&rate, 1);
+    cv_rate_lower(&rate, 1, 1);
     assert_true(cv_rate_next_s(&rate, 1, 1, 0) == 1);
     assert_int_equal(cv_rate_start(&rate, 1, 1, NULL), CLEAVE_OK);
     assert_true(cv_rate_next_s(&rate, 1, 1, 0) == 11);
+    assert_true(cv_rate_next_s(&rate, 1, 1, 1) == 31);
     cv_rate_done(&rate);
 }
 
@@ -79,7 +81,7 @@ static void no_window_has_more_than_the_amount(void **state)
             now_s = fmax(now_s, free_s[next]);
             weight[i] = weighted ? rate.amount * cv_random_uniform(&random) : 1;
             if (cv_random_uniform(&random) < 0.05)
-                cv_rate_lower(&rate, now_s);
+                cv_rate_lower(&rate, now_s, weight[i]);
             for (double then_s;
                  (then_s = cv_rate_next_s(&rate, now_s, weight[i], 0)) > now_s;)
                 now_s = then_s;
@@ -98,11 +100,29 @@ static void no_window_has_more_than_the_amount(void **state)
     }
 }
 
+static void a_bound_counts_windows_and_speeds(void **state)
+{
+    const struct cv_rated_workers groups[] = { { 1000, 2, 5, 1 },
+                                               { 2, 1, 0, 0 },
+                                               { 0, 1, 5, 1 } };
+
+    (void)state;
+    /* 20 items at 5 in a second on two workers: the last five start from 3 s on. */
+    assert_true(fabs(cv_rate_bound_s(groups, 1, 20) - 3.003) < 1e-6);
+    assert_true(fabs(cv_rate_bound_s(groups, 1, 22) - 4) < 1e-6);
+    assert_true(fabs(cv_rate_bound_s(&groups[1], 1, 20) - 10) < 1e-6);
+    /* 5 (floor(t) + 1) + 2 t >= 20 from t = 2.5 on: 15 + 5. */
+    assert_true(fabs(cv_rate_bound_s(groups, 2, 20) - 2.5) < 1e-6);
+    assert_true(isinf(cv_rate_bound_s(&groups[2], 1, 1)));
+    assert_true(cv_rate_bound_s(groups, 2, 0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_wait_for_the_window),
-        cmocka_unit_test(a_request_for_later_halves_the_limit),
+        cmocka_unit_test(a_request_for_later_lowers_the_limit),
+        cmocka_unit_test(a_bound_counts_windows_and_speeds),
         cmocka_unit_test(no_window_has_more_than_the_amount),
     };
 

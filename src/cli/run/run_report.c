@@ -535,13 +535,14 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
     cv_fields(
         json,
         "elapsed_s %g, connecting_s %g, makespan_s %g, predicted_s %g, bound_s %g, "
+        "unlimited_s %g, limited_by %s, "
         "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, speed_up %g, work_s %g, "
         "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
         result->seconds, result->connect_s, run_makespan(result), report->predicted_s,
-        result->bound_s, result->input_s, result->input_first_s, result->blocked_s,
-        result->alone_s, run_speed_up(result, report, &(bool){ false }), result->work_s,
-        result->starts_s, result->folds_s, result->waiting_s, result->master_s,
-        result->port_s);
+        result->bound_s, result->unlimited_s, result->limited_by, result->input_s,
+        result->input_first_s, result->blocked_s, result->alone_s,
+        run_speed_up(result, report, &(bool){ false }), result->work_s, result->starts_s,
+        result->folds_s, result->waiting_s, result->master_s, result->port_s);
 }
 
 static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
@@ -776,6 +777,11 @@ static void head_text(const struct cleave_execution_result *result,
         cv_text_add(out, ", %s", CV_COUNTED(result->backups, "backup"));
     if (result->failed > 0)
         cv_text_add(out, ", %llu failed", (unsigned long long)result->failed);
+    if (result->limited_by != NULL)
+        cv_text_add(out, "; at least %.*f s, limited by %s%s", full ? 3 : 2,
+                    result->bound_s,
+                    strcmp(result->limited_by, "tail") == 0 ? "its " : "",
+                    result->limited_by);
     cv_text_add(out, "\n");
 }
 

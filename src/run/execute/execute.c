@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/execute.h>
+#include "model/bounds/rate_bound.h"
 #include "base/argument.h"
 #include "base/compare.h"
 #include "base/fail.h"
@@ -389,6 +390,53 @@ static void note_input(const struct cv_source *source, double began_s,
         result->input_first_s = fmax(0, cv_source_first_s(source) - began_s);
 }
 
+/* A run that took at most this part more than its bound was as short as it could be. */
+static const double NEAR_BOUND = 1.2;
+/* A worker with less idle time than this part did the last work. */
+static const double IDLE = 0.1;
+
+static const char *find_limit(const struct cleave_execution_result *result)
+{
+    const double time_s = result->seconds - result->connect_s;
+    double busy_s = 0;
+
+    if (time_s <= NEAR_BOUND * result->bound_s)
+        return result->bound_s > result->unlimited_s ? "rates" : "workers";
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        busy_s = fmax(busy_s, result->workers[w].busy_s);
+    return busy_s > (1 - IDLE) * time_s ? "one worker" : "tail";
+}
+
+/* `speed`: of all workers. */
+static void bound_rates(const struct cv_exec_run *run, double speed,
+                        struct cleave_execution_result *result)
+{
+    const size_t count = run->rates.ngroups;
+    struct cv_rated_workers *groups = calloc(count + 1, sizeof *groups);
+
+    for (size_t i = 0; groups != NULL && i < count; i++) {
+        const struct cv_rate_group *group = &run->rates.groups[i];
+
+        for (uint32_t w = group->first; w < group->first + group->count; w++)
+            if (result->workers[w].busy_s > 0)
+                groups[i].speed_ups +=
+                    result->workers[w].units / result->workers[w].busy_s;
+        speed -= groups[i].speed_ups;
+        groups[i].workers = group->count;
+        groups[i].period_s = group->rate.period_s;
+        groups[i].amount = group->starts > 0 ? group->rate.amount *
+                                                   (double)group->starts / group->started
+                                             : group->rate.amount;
+    }
+    if (groups != NULL) {
+        groups[count].speed_ups = fmax(0, speed);
+        result->bound_s =
+            fmax(result->bound_s, cv_rate_bound_s(groups, count + 1, run->queue.done));
+        result->limited_by = find_limit(result);
+    }
+    free(groups);
+}
+
 /* Each worker, and the time if none had ever waited. */
 static void sum_workers(const struct cv_exec_run *run,
                         struct cleave_execution_result *result)
@@ -405,7 +453,9 @@ static void sum_workers(const struct cv_exec_run *run,
         result->there += worker->chunks > 0 || cv_worker_pool_there(&run->pool, w);
     }
     if (speed > 0)
-        result->bound_s = run->queue.done / speed;
+        result->bound_s = result->unlimited_s = run->queue.done / speed;
+    if (speed > 0 && run->rates.ngroups > 0)
+        bound_rates(run, speed, result);
 }
 
 /* NULL: out of memory. */

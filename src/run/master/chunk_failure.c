@@ -820,7 +820,7 @@ void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt)
     const double rest_s = cv_worker_health_postpone(&run->pool.health, slot->worker,
                                                     attempt->runs_s, told_s);
 
-    cv_start_rates_lower(run, slot->worker);
+    cv_start_rates_lower(run, slot->worker, &slot->piece);
     run->pool.tallies[slot->worker].later++;
     if (run->queue.later++ == 0)
         cv_note(run->request,

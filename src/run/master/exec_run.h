@@ -305,7 +305,8 @@ double cv_start_rates_left(struct cv_exec_run *run, uint32_t worker);
 enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err);
-void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker);
+void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker,
+                          const struct cv_piece *piece);
 /* Keep CLEAVE_DONE back until the worker may start again, so that the policy does not order for a
  * worker that cannot start. False: it may, or nothing is left to be ordered. */
 bool cv_start_rates_hold(struct cv_exec_run *run, const struct cleave_event *done);

@@ -119,18 +119,24 @@ enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker
                                         struct cleave_error *err)
 {
     struct cv_rate_member *member = member_of(run, worker);
+    double amount;
 
-    return member != NULL ? cv_rate_start(&member->group->rate, cv_clock_s(),
-                                          amount_of(run, member->group, piece), err)
-                          : CLEAVE_OK;
+    if (member == NULL)
+        return CLEAVE_OK;
+    amount = amount_of(run, member->group, piece);
+    member->group->started += amount;
+    member->group->starts += piece->end - piece->begin;
+    return cv_rate_start(&member->group->rate, cv_clock_s(), amount, err);
 }
 
-void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker)
+void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker,
+                          const struct cv_piece *piece)
 {
     struct cv_rate_member *member = member_of(run, worker);
 
     if (member != NULL)
-        cv_rate_lower(&member->group->rate, cv_clock_s());
+        cv_rate_lower(&member->group->rate, cv_clock_s(),
+                      amount_of(run, member->group, piece));
 }
 
 static bool is_ending(const struct cv_exec_run *run)

@@ -9,7 +9,9 @@ struct cv_rate_group {
     struct cv_rate rate;
     uint32_t first, count;
     bool by_weight;
-    double least; /* amount of the smallest piece */
+    double least;   /* amount of the smallest piece */
+    double started; /* sum of all starts */
+    uint64_t starts;
 };
 
 /* A worker of a group. */
