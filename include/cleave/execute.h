@@ -332,17 +332,6 @@ enum cleave_pin {
     CLEAVE_PIN_NODES, /* commands of each worker on the cores of one NUMA node */
 };
 
-/* At most `amount` starts on workers [first, first + count) in any window of `period_s`, a half
- * open interval of time. A start is a record; with `by_weight`, its weight in items.sizes. The
- * start of a command that asks to be run later (failures.later) is taken off the amount, and a
- * tenth of the amount comes back in each period. Items only. Workers on hosts get one item at a
- * time, and a start is counted when the item is sent. */
-struct cleave_rate {
-    uint32_t first, count;
-    double amount, period_s;
-    bool by_weight;
-};
-
 /* Workers on this machine and, by name, on hosts. */
 struct cleave_worker_list {
     uint32_t count;                         /* 0: one per usable core                  */

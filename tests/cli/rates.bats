@@ -154,6 +154,17 @@ most() {
     done
 }
 
+@test "more workers than a rate has starts take turns" {
+    prepare
+    local i how
+    for i in 1 2 3 4 5 6 7 8; do echo "$i $((i * 3))"; done >list
+    for how in '-j 10@2/100ms' '-j 10@2/100ms --weight 2' '-j 10@30w/100ms --weight 2' '-j a*6@2/100ms,b --weight 2'; do
+        # shellcheck disable=SC2086
+        job -a list --colsep ' ' $how -- echo {1} {2}
+        cmp list out
+    done
+}
+
 @test "a rate, later and a worker that is slow for a while" {
     prepare
     seq 1 100 >list
@@ -205,6 +216,30 @@ END
         run -j 2@60/min -i "$CLEAVE_SOURCE_DIR/README.md" -- cat
     refuses "--workers: 'w' in a rate counts weights; expected --weight COLUMN or --weight COMMAND" \
         run -j 2@60w/min -- echo {} ::: 1
+}
+
+@test "simulate items --rates keeps the rate and counts it in the bound" {
+    prepare
+    printf '%s\n' 'port: multi' 'workers:' '  - {name: a, count: 4, speed: 100, bandwidth: 1e9}' \
+        '  - {name: b, count: 2, speed: 10, bandwidth: 1e9}' >p.yaml
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo 1; done >sizes
+    cleave 0 simulate items --platform p.yaml --sizes sizes --rates 'a@5/s,b@1/s' --param trust=0 --trace t.jsonl
+    has 'bound     3.0000 s (rates)'
+    has 'makespan  3.0100 s'
+    # Starts on a: at most five in a second.
+    sed -n 's/.*"done","worker":"a.*"start":\([0-9.e-]*\),.*/\1/p' t.jsonl | sort -g | awk '{ at[NR] = $1 } END {
+        for (i = 6; i <= NR; i++) if (at[i] - at[i - 5] < 1 - 1e-6) { print at[i]; exit 1 } }'
+    cleave 0 simulate items --platform p.yaml --sizes sizes --rates '*@5w/s' --policy items-list --stalls 60s,1s --runs 3
+    has 'bound     3.0000 s (rates)'
+    local rate
+    for rate in a a@ a@0/s a@0.5/s @ a@5/fortnight; do
+        refuses "--rates: expected NAME@N/TIME such as 'api@60/min', got '$rate'" \
+            simulate items --platform p.yaml --sizes sizes --rates "$rate"
+    done
+    refuses "--rates: no worker without a rate is called 'c'" simulate items --platform p.yaml --sizes sizes --rates c@5/s
+    refuses "--rates: no worker without a rate is called 'a'" simulate items --platform p.yaml --sizes sizes --rates 'a@5/s,a@6/s'
+    refuses "expected at least 1 in 1 s, the size of item 1, got 0.5" \
+        simulate items --platform p.yaml --sizes sizes --rates a@0.5w/s
 }
 
 # --- limits of keys ----------------------------------------------------------------------------

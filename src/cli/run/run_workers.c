@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include "base/quantity.h"
 #include "base/shell_word.h"
 #include "cli/run/run_parts.h"
 #include "cli/task/load_task.h"
@@ -184,19 +183,8 @@ static int add_range(struct members *out, const char *name, const char *range,
 static int add_rate(struct members *out, const char *text, uint32_t first)
 {
     struct cleave_rate rate = { .first = first, .count = out->count - first };
-    const char *period = strchr(text, '/'), *wrong = "";
-    char *end = NULL, each[32];
 
-    rate.amount = strtod(text, &end);
-    rate.by_weight = *end == 'w';
-    snprintf(each, sizeof each, "%s%s",
-             period != NULL && looks_counted(period + 1) ? "" : "1",
-             period != NULL ? period + 1 : "");
-    if (period != NULL && period[1] != '\0')
-        wrong = cv_quantity_parse(each, CV_DURATION, &rate.period_s);
-    if (text[0] < '0' || text[0] > '9' || end + rate.by_weight != period ||
-        wrong != NULL || !(rate.period_s > 0) ||
-        !(rate.amount > 0 && rate.amount < INFINITY))
+    if (!cv_rate_parse(text, &rate))
         return cv_refuse("--workers: expected a rate such as '@60/min', '@5/10s' or "
                          "'@9000w/h', got '@%s'",
                          CV_ECHO(text));
@@ -205,7 +193,6 @@ static int add_rate(struct members *out, const char *text, uint32_t first)
             "--workers: '@%s' allows no start at all; expected a longer period, "
             "such as '@1/10s'",
             CV_ECHO(text));
-    rate.amount = rate.by_weight ? rate.amount : floor(rate.amount);
     if (out->rates == NULL)
         out->rates =
             cv_need(out->arena, CV_MOST_WORKERS, sizeof *out->rates, "the workers");

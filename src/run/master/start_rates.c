@@ -188,10 +188,10 @@ bool cv_start_rates_rested(struct cv_exec_run *run, uint32_t worker)
 
     if (member == NULL || !member->waits)
         return false;
-    member->waits = false;
-    then_s = next_s(run, member, NULL, now_s);
-    if (then_s > now_s) {
-        member->waits = true;
+    /* It is the first in line, whatever others wait for. */
+    then_s = cv_rate_next_s(&member->group->rate, now_s, member->group->least, 0);
+    member->waits = then_s > now_s;
+    if (member->waits) {
         cv_worker_health_rest(&run->pool.health, worker, then_s);
         return true;
     }
