@@ -120,6 +120,7 @@ _cleave() {
         --tmpdir) _cleave_files -d; return ;;
         --retries) return ;;
         --ok) return ;;
+        --later) return ;;
         --timeout) return ;;
         --halt) _cleave_words 'never soon,fail= now,fail='; return ;;
         --failed) _cleave_files -d; return ;;
@@ -408,7 +409,7 @@ _cleave() {
         esac
         ;;
     'simulate items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --answers --stalls --hang --host-timeout --cost-law --threads --engine --json --width --trace'
+        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --rates --answers --stalls --hang --host-timeout --cost-law --threads --engine --json --width --trace'
         case $option in
         --sizes) _cleave_files -f; return ;;
         --weight) return ;;
@@ -420,6 +421,7 @@ _cleave() {
         --param) _cleave_words 'trust='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --rates) return ;;
         --answers) return ;;
         --stalls) return ;;
         --hang) return ;;
@@ -496,7 +498,7 @@ _cleave() {
         esac
         ;;
     'compare items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --answers --stalls --hang --host-timeout --cost-law --threads --engine --json'
+        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --rates --answers --stalls --hang --host-timeout --cost-law --threads --engine --json'
         case $option in
         --sizes) _cleave_files -f; return ;;
         --weight) return ;;
@@ -508,6 +510,7 @@ _cleave() {
         --param) _cleave_words 'trust='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --rates) return ;;
         --answers) return ;;
         --stalls) return ;;
         --hang) return ;;

@@ -82,7 +82,8 @@ struct cleave_attempt {
 enum cleave_worker_state {
     CLEAVE_WORKER_BUSY,
     CLEAVE_WORKER_ABSENT, /* the host is not connected */
-    /* pause: other workers succeeded with chunks that failed on this one */
+    /* pause: other workers succeeded with chunks that failed on this one, or its command asked
+     * to be run later */
     CLEAVE_WORKER_RESTS,
     /* no command may start on this machine yet: struct cleave_worker_list */
     CLEAVE_WORKER_HELD,
@@ -207,6 +208,13 @@ struct cleave_input {
     const char *size;
 };
 
+/* At most `max` commands run at a time for items with the same key. An item whose key is in use
+ * waits, and later items overtake it. */
+struct cleave_limit {
+    const uint32_t *keys; /* per item: its key, below nkeys; borrowed */
+    uint32_t nkeys, max;
+};
+
 /* One command for each item, instead of an input that is cut into chunks. Every command
  * has an empty standard input. An item takes the place of a byte in the ranges of a
  * result, in attempts and in progress, and is one unit for policies. */
@@ -233,6 +241,9 @@ struct cleave_items {
      * items start first, by policy "items" unless another policy for items is set. NULL:
      * unknown; items start in the order of their numbers. */
     const double *sizes;
+    /* Not with `max` above 1 and not with `more`. */
+    const struct cleave_limit *limits;
+    size_t nlimits;
     /* All members below may be NULL. Sets *out to a descriptor for standard error of the
      * item, which the run closes. */
     enum cleave_status (*errors)(void *context, uint64_t item, int *out,
@@ -340,6 +351,8 @@ struct cleave_worker_list {
      * bytes are available; 0: no limit. */
     double delay_s, max_load;
     uint64_t min_memory;
+    const struct cleave_rate *rates; /* no worker is in two of them */
+    size_t nrates;
     enum cleave_pin pin; /* for workers on this machine */
     /* By default a run forks a process that ends the commands if the calling process is
      * killed; it exists from shortly after the start to the end of the run. true:
@@ -428,7 +441,12 @@ struct cleave_statuses {
 
 struct cleave_failure_options {
     struct cleave_statuses ok; /* statuses that are not failures, in addition to 0 */
-    double timeout_s;          /* a command that runs longer is stopped; 0: no limit */
+    /* Statuses by which a command asks to be run later, unless they are in `ok`: this is not a
+     * failure and not a retry. The chunk or item is left again, and its worker rests: for T
+     * seconds if "Retry-After: T" is the last line on standard error, which must not be
+     * redirected; otherwise for 1 s, twice as long each time until it succeeds, up to 64 s. */
+    struct cleave_statuses later;
+    double timeout_s; /* a command that runs longer is stopped; 0: no limit */
     /* For items on this machine: a command is stopped if it runs this many times as long
      * as the median of those that succeeded; 0: no limit. */
     double timeout_share;
@@ -497,6 +515,7 @@ struct cleave_worker_result {
     uint64_t failures; /* failed commands, even if the chunk succeeded later */
     /* pauses of the worker or its host after chunks that succeeded on other workers */
     uint32_t rests;
+    uint64_t later; /* commands that asked to be run later */
     double units, busy_s; /* units: bytes, or weights with input.weight */
     double
         ended_s; /* end of its last command, in seconds of the run; 0: no chunk was done */
@@ -550,9 +569,13 @@ struct cleave_execution_result {
     uint64_t parted;  /* failed chunks that were bisected */
     bool left_unread; /* a stream was not read to its end and may have had more */
     uint64_t folds;   /* executions of the reducing command */
-    /* lower bound on the time: all workers at their measured speed from the start, and with
-     * input.weight the fastest one with the heaviest record */
+    /* lower bound on the time: all workers at their measured speed from the start, as many starts
+     * as workers.rates allow, and with input.weight the fastest one with the heaviest record */
     double bound_s;
+    double unlimited_s; /* the same without rates */
+    /* With rates, the limit of the time: "rates", "workers", "one worker" (it was busy until the
+     * end) or "tail"; otherwise NULL. Static. */
+    const char *limited_by;
     /* with input.weight: sum of the weights of processed records, and the weight of the
      * heaviest record of the input */
     double weight, heaviest;
@@ -591,6 +614,7 @@ struct cleave_execution_result {
     char header_goes_on;
     double connect_s; /* part of `seconds` before hosts were ready */
     uint64_t lost;    /* chunks that were lost with a host and processed elsewhere */
+    uint64_t later;   /* commands that asked to be run later (failures.later) */
     uint64_t backups; /* chunks that two workers ran at the same time */
     /* owned: the workers that took part; NULL: the run was stopped before it began */
     struct cleave_platform *platform;

@@ -215,6 +215,17 @@ struct cleave_hang {
     double time_s;
 };
 
+/* At most `amount` starts on workers [first, first + count) in any window of `period_s`, a half
+ * open interval of time. A start is a record; with `by_weight`, its weight in items.sizes. The
+ * start of a command that asks to be run later (failures.later) is taken off the amount, and a
+ * tenth of the amount comes back in each period. Items only. Workers on hosts get one item at a
+ * time, and a start is counted when the item is sent. */
+struct cleave_rate {
+    uint32_t first, count;
+    double amount, period_s;
+    bool by_weight;
+};
+
 /* Undeclared effects of real runs. Zero: none. */
 struct cleave_conditions {
     double answers_s; /* delay of all reports of a worker */
@@ -223,6 +234,9 @@ struct cleave_conditions {
     const struct cleave_hang *hangs; /* borrowed */
     size_t nhangs;
     double timeout_s; /* a hanging worker counts as lost after this time; 0: 10 s */
+    const struct cleave_rate *rates; /* borrowed; for items, not with simgrid */
+    size_t nrates;
+    uint64_t nitems; /* set by the library */
 };
 
 struct cleave_trial {

@@ -501,7 +501,7 @@ same_rows() {
     run -1 timeout $LONG "$CLEAVE" run -q --many -j 1 --policy self --param chunk=10 -a numbers false
     [[ $output == *"items 11 to 20 (false $(seq -s ' ' 11 20)): the command exited"* ]]
     refuses "expected --many or one of -n, -L, -m and -X, got both" run --many -n 2 -- echo ::: a
-    refuses "with --many items share commands: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
+    refuses "with --many items share commands: expected none of --tag, --results, --files, --journal, --weight, --limit, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
     refuses "--many is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
 }
 

@@ -98,6 +98,10 @@ static void drop_output(struct cv_slot *slot)
     slot->store = NULL;
 }
 
+enum { LATER = 75 };
+
+static bool asks_later; /* the next command that fails asks to be run later */
+
 static void end(struct cv_slot *slot, enum cv_slot_end how)
 {
     if (how == CV_SLOT_LOST && cv_slot_passed(slot) == 0) /* as remote slots do */
@@ -106,7 +110,10 @@ static void end(struct cv_slot *slot, enum cv_slot_end how)
         cv_chunk_output_keep_lines(slot->store);
     cv_poller_cancel(slot->poller, &slot->rest);
     slot->busy = slot->stopping = false;
-    slot->process.exit_code = how == CV_SLOT_DONE ? 0 : 1;
+    slot->process.exit_code = how == CV_SLOT_DONE ? 0 : asks_later ? LATER : 1;
+    snprintf(slot->error_lines.tail, sizeof slot->error_lines.tail, "%s",
+             asks_later ? "Retry-After: 0.001\n" : "");
+    asks_later = false;
     slot->events->ended(slot->context, slot, how);
 }
 
@@ -144,6 +151,10 @@ static enum cv_slot_end choose_end(struct cv_slot *slot, bool has_bytes)
     }
     if (seen[has_bytes ? CV_EVENT_LOST : CV_EVENT_EMPTY_LOST] == 0 || one_in(8))
         return CV_SLOT_LOST;
+    if (has_bytes && !slot->stopping && (seen[CV_EVENT_LATER] == 0 || one_in(16))) {
+        asks_later = true;
+        return CV_SLOT_FAILED;
+    }
     if (seen[CV_EVENT_FAILURE] == 0 || one_in(8))
         return CV_SLOT_FAILED;
     return CV_SLOT_DONE;
@@ -389,7 +400,8 @@ static void run_once(uint64_t seed)
         .command = cat,
         .input = { .files = files, .count = 1 },
         .output = { .early = seed % 3 == 0 },
-        .failures = { .retries = halts || seed % 3 == 0 ? 0 : 1000,
+        .failures = { .later.bits = { [LATER / 64] = UINT64_C(1) << LATER % 64 },
+                      .retries = halts || seed % 3 == 0 ? 0 : 1000,
                       .halt = halts ? CLEAVE_HALT_SOON : CLEAVE_HALT_NEVER,
                       .halt_fails = 3,
                       .strict = halts },

@@ -21,6 +21,7 @@ static const struct {
     { "failures.halt_on", "--halt" },
     { "failures.halt_share", "--halt" },
     { "failures.isolate", "--isolate" },
+    { "failures.later", "--later" },
     { "failures.ok", "--ok" },
     { "failures.retries", "--retries" },
     { "failures.strict", "--retries" },
@@ -65,9 +66,11 @@ static const struct {
     { "items.columns", "--colsep" },
     { "items.errors", "--results" },
     { "items.keep", "--results" },
+    { "items.limits", "--limit" },
     { "items.literal", "--quote" },
     { "items.max", "--many" },
     { "items.max_chars", "--max-chars" },
+    { "items.nlimits", "--limit" },
     { "items.null", "--null" },
     { "items.plus", "--plus" },
     { "items.replacements", "--rpl" },
@@ -109,9 +112,11 @@ static const struct {
     { "workers.delay_s", "--delay" },
     { "workers.max_load", "--load" },
     { "workers.min_memory", "--memfree" },
+    { "workers.nrates", "--workers" },
     { "workers.pin", "--pin" },
     { "workers.platform", "--workers" },
     { "workers.prefixes", "--workers" },
+    { "workers.rates", "--workers" },
 };
 
 static bool is_part_of_name(char c)

@@ -104,8 +104,8 @@ static bool counts_all(const struct cv_call *call, size_t nwords)
 static bool needs_all(const struct cv_run_options *values)
 {
     return values->shuffle || values->fill || values->fill_words ||
-           values->weight != NULL || values->costs != NULL || values->journal != NULL ||
-           values->delimiter != NULL || values->policy != NULL;
+           values->weight != NULL || values->limits.count > 0 || values->costs != NULL ||
+           values->journal != NULL || values->delimiter != NULL || values->policy != NULL;
 }
 
 /* The list, if it is the only one and is read while commands run; NULL otherwise. */
@@ -785,7 +785,8 @@ static int find_sizes(const struct cv_call *call, const struct cv_item_commands 
         return cv_refuse("--policy %s: not all items are files, so their costs are "
                          "unknown: give --weight or --costs",
                          values->policy);
-    if (status != CV_EXIT_DONE || !all || sizes.count == 0 || are_alike(&sizes))
+    if (status != CV_EXIT_DONE || !all || sizes.count == 0 ||
+        (are_alike(&sizes) && !cv_crew_has_weights(&out->workers)))
         return status;
     out->items.sizes = sizes.items;
     out->policy.name = cv_policy_of_items()->name;
@@ -831,5 +832,6 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
         out->policy.block = 0;
     }
     CV_DO(cv_run_results_fill(call, items, out));
+    CV_DO(cv_run_limits_fill(call, commands, &out->items));
     return find_sizes(call, commands, workers, out);
 }

@@ -872,7 +872,7 @@ static void hint_many(const struct cv_call *call,
         cv_option_given(call,
                         "--many --max-args --max-replace-args --max-lines --fill "
                         "--fill-words --tag --tagstring --results --files --journal "
-                        "--weight --costs --transferfile --transfer --return "
+                        "--weight --limit --costs --transferfile --transfer --return "
                         "--ungroup --line-buffer --replace --rpl --colsep") != NULL ||
         !takes_several(call) || !(each_s < fmax(start_s, 4 * measure_start_s())))
         return;

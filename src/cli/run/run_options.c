@@ -142,6 +142,10 @@ static const struct cv_option item_options[] = {
         "'-.csv' is standard output."),
     CV_FLAG(0, "--files", 1, files,
         "Keep each output in its own file, in --tmpdir or --results, and write its name.", .level = CV_RARE),
+    CV_OPTION(0, "--limit", REPEAT, "KEY=K", limits,
+        "Run at most K items at a time that have the same value in column KEY: its number "
+        "(--colsep, or of a list), or its name (--header :). Later items overtake those that "
+        "wait; outputs keep their order. May be given for several keys."),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
         "Cost of each item from the run times of the same commands in a job log of an "
         "earlier run.", .level = CV_RARE),
@@ -157,7 +161,9 @@ static const struct cv_option worker_options[] = {
         "may use; 50%: half of them; 0: as many as open files allow, at most 256. Or names "
         "with words to put before the command: 'fast,slow:nice -n 19', "
         "'\\,' for a comma in them; 'cpu*14' are fourteen, and 'gpu[0-1]:env "
-        "CUDA_VISIBLE_DEVICES={i}' two with their numbers. Default: 100%.", .level = CV_FIRST),
+        "CUDA_VISIBLE_DEVICES={i}' two with their numbers. '4@60/min' and 'a*4@60/min:WORDS': "
+        "these workers together start at most 60 items in any minute; '@900w/h' counts the "
+        "weights of --weight. Default: 100%.", .level = CV_FIRST),
     CV_OPTION(0, "--pin", MAYBE, "[=cores]", pin,
         "Pin the commands of each worker to one core: fast cores before slow ones, and NUMA "
         "nodes in turn; on hosts too. --pin=nodes: to the cores of one NUMA node. Commands "
@@ -360,6 +366,12 @@ static const struct cv_option failure_options[] = {
         "Exit statuses that are not failures, as '0,1' or '0-3'. If no command ends with 0, "
         "the run ends with 1. Default: 0,1 for grep, egrep, fgrep, zgrep, rg, ag, diff and "
         "cmp, else 0."),
+    CV_OPTION(0, "--later", TEXT, "LIST", later,
+        "Exit statuses by which a command asks to be run later, as in --ok, or none. This is "
+        "neither a failure nor a retry: another worker runs the chunk or item, or it waits, and "
+        "the worker rests. It rests for T seconds if the last line on standard error is "
+        "'Retry-After: T', else for 1 s, and each time twice as long, up to 64 s, until it "
+        "succeeds. --ok wins. Default: 75."),
     CV_FLAG(0, "--isolate", 1, isolate,
         "When a chunk fails for good, give its halves to separate commands, and so on, until "
         "the records are found that make the command fail: only these have no output. One "
@@ -552,7 +564,7 @@ static const struct cv_option_rule rules[] = {
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
       "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
-      "--fill-words --many --shuf --tag --tagstring --results --files --costs "
+      "--fill-words --many --shuf --tag --tagstring --results --files --limit --costs "
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
@@ -634,10 +646,10 @@ static const struct cv_option_rule rules[] = {
       "--max-args --max-replace-args --max-lines --fill --fill-words",
       "expected --many or one of -n, -L, -m and -X, got both" },
     { CV_RUN_ITEMS, "--many", CV_EXCLUDES,
-      "--tag --tagstring --results --files --journal --weight --costs --transferfile "
-      "--transfer --return --ungroup --line-buffer",
+      "--tag --tagstring --results --files --journal --weight --limit --costs "
+      "--transferfile --transfer --return --ungroup --line-buffer",
       "with --many items share commands: expected none of --tag, --results, --files, "
-      "--journal, --weight, --costs, --transferfile, --return, --ungroup and "
+      "--journal, --weight, --limit, --costs, --transferfile, --return, --ungroup and "
       "--line-buffer" },
     { CV_RUN_CHUNKS, "--weight", CV_EXCLUDES,
       "--records --max-lines --max-replace-args --fetch",

@@ -25,12 +25,13 @@ struct cv_run_options {
     const char *ssh, *program, *work_directory, *hosts_file, *join_socket;
     const char *listen, *key;
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles, via;
+    struct cv_strings limits;
     double connect_timeout_s, host_timeout_s, grace_s;
     int transfer, cleanup, push, shared_input, mpi, slurm;
     const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
     uint64_t retries;
-    const char *ok;
+    const char *ok, *later;
     int isolate, commutative, persistent, literal, cat, framed;
     struct cv_strings item_files, rules;
     const char *record_end, *record_start;
@@ -104,8 +105,10 @@ int cv_backups_read(const char *text, enum cleave_backups *out);
 struct cv_worker_list {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
     const char *const *prefixes;      /* of the arena; NULL: none */
-    struct cleave_host *hosts;        /* of the arena */
-    struct cv_host_fields *fields;    /* of the arena: per group of a platform file */
+    const struct cleave_rate *rates;  /* of the arena */
+    size_t nrates;
+    struct cleave_host *hosts;     /* of the arena */
+    struct cv_host_fields *fields; /* of the arena: per group of a platform file */
     size_t nhosts;
     const char *const *
         *behind; /* per host: the names it leads, up to NULL; of the arena */
@@ -113,12 +116,19 @@ struct cv_worker_list {
 
 /* The statuses of --ok, such as "0,1" or "0-3"; NULL: 0 and 1 for grep, diff and their kin, else 0. */
 int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out);
+/* The statuses of --later; NULL: 75, as EX_TEMPFAIL of sysexits.h. */
+int cv_later_read(const char *text, struct cleave_statuses *out);
 /* --halt; NULL: as if it was not given. */
 int cv_halt_read(const char *text, struct cleave_failure_options *out);
 
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
+/* The limits of --limit for items (run_limits.c). */
+int cv_run_limits_fill(const struct cv_call *call,
+                       const struct cv_item_commands *commands, struct cleave_items *out);
+/* Whether a rate counts weights. */
+bool cv_crew_has_weights(const struct cleave_worker_list *workers);
 /* Put `nice -n N` before the commands of workers of this machine. */
 int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice,
                     struct cv_arena *arena);

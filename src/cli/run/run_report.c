@@ -576,30 +576,33 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
     cv_fields(
         json,
         "elapsed_s %g, connecting_s %g, makespan_s %g, predicted_s %g, bound_s %g, "
+        "unlimited_s %g, limited_by %s, "
         "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, speed_up %g, work_s %g, "
         "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
         result->seconds, result->connect_s, run_makespan(result), report->predicted_s,
-        result->bound_s, result->input_s, result->input_first_s, result->blocked_s,
-        result->alone_s, run_speed_up(result, report, &(bool){ false }), result->work_s,
-        result->starts_s, result->folds_s, result->waiting_s, result->master_s,
-        result->port_s);
+        result->bound_s, result->unlimited_s,
+        result->limited_by != NULL ? result->limited_by : limit_of(result), result->input_s,
+        result->input_first_s, result->blocked_s, result->alone_s,
+        run_speed_up(result, report, &(bool){ false }), result->work_s, result->starts_s,
+        result->folds_s, result->waiting_s, result->master_s, result->port_s);
     if (result->weight > 0)
-        cv_fields(json, "weight %g, heaviest %g, tail_s %g, limited_by %s",
-                  result->weight, result->heaviest, tail_of(result, NULL),
-                  limit_of(result));
+        cv_fields(json, "weight %g, heaviest %g, tail_s %g", result->weight,
+                  result->heaviest, tail_of(result, NULL));
 }
 
 static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
                        const struct cleave_worker_result *worker)
 {
     cv_fields(json,
-              "{name %s, chunks %llu, units %g, failed %llu, rests %llu, busy_s %g, "
+              "{name %s, chunks %llu, units %g, failed %llu, rests %llu, later %llu, "
+              "busy_s %g, "
               "idle_s %g, starts_s %g, speed %g, compute_latency %g, bandwidth %g, "
               "latency %g}",
               worker->name, (unsigned long long)worker->chunks, worker->units,
               (unsigned long long)worker->failures, (unsigned long long)worker->rests,
-              worker->busy_s, fmax(0, run_makespan(result) - worker->busy_s),
-              worker->starts_s, worker->speed_ups, worker->latency_s,
+              (unsigned long long)worker->later, worker->busy_s,
+              fmax(0, run_makespan(result) - worker->busy_s), worker->starts_s,
+              worker->speed_ups, worker->latency_s,
               worker->bandwidth_ups > 0 ? worker->bandwidth_ups : NAN,
               worker->link_latency_s);
 }
@@ -660,12 +663,12 @@ static void summary_json(const struct cleave_execution_result *result,
     put_times(&json, result, report);
     cv_fields(&json,
               "retries %llu, failed_chunks %llu, parted %llu, resumed %llu, "
-              "resumed_bytes %g, folds %llu, lost %llu, backups %llu",
+              "resumed_bytes %g, folds %llu, lost %llu, later %llu, backups %llu",
               (unsigned long long)result->retries, (unsigned long long)result->failed,
               (unsigned long long)result->parted, (unsigned long long)result->resumed,
               report->items == NULL ? result->resumed_bytes : NAN,
               (unsigned long long)result->folds, (unsigned long long)result->lost,
-              (unsigned long long)result->backups);
+              (unsigned long long)result->later, (unsigned long long)result->backups);
     put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
@@ -810,6 +813,9 @@ static void head_text(const struct cleave_execution_result *result,
     if (result->retries > 0)
         cv_text_add(out, ", %llu retr%s", (unsigned long long)result->retries,
                     result->retries == 1 ? "y" : "ies");
+    if (result->later > 0)
+        cv_text_add(out, ", %s asked to be run later",
+                    CV_COUNTED(result->later, "command"));
     if (result->parted > 0)
         cv_text_add(out, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
     if (result->lost > 0)
@@ -818,6 +824,11 @@ static void head_text(const struct cleave_execution_result *result,
         cv_text_add(out, ", %s", CV_COUNTED(result->backups, "backup"));
     if (result->failed > 0)
         cv_text_add(out, ", %llu failed", (unsigned long long)result->failed);
+    if (result->limited_by != NULL)
+        cv_text_add(out, "; at least %.*f s, limited by %s%s", full ? 3 : 2,
+                    result->bound_s,
+                    strcmp(result->limited_by, "tail") == 0 ? "its " : "",
+                    result->limited_by);
     cv_text_add(out, "\n");
 }
 

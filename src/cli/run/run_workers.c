@@ -4,7 +4,7 @@
  * Counts are those of GNU parallel: 8, +2, -1, 50%, 0. Anything else is a list of
  * "name", "name*14" or "name[0-3,6]", each with words before its command after ':'. In
  * these {i} is the number of one of several workers and {%} the place among all. A name
- * never looks like a count. */
+ * never looks like a count. '@60/min' after a count, or before ':', is a rate that they share. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -28,6 +28,8 @@ struct members {
     struct cv_arena *arena;
     const char **names, **prefixes; /* of the arena */
     uint32_t count;
+    struct cleave_rate *rates; /* of the arena */
+    size_t nrates;
 };
 
 /* Whether the word is meant as a count, valid or not. */
@@ -177,12 +179,41 @@ static int add_range(struct members *out, const char *name, const char *range,
     return status;
 }
 
-static int add_member(struct members *out, char *text, bool alone)
+/* "60/min", "90000w/h", "5/10s" for workers [first, out->count). */
+static int add_rate(struct members *out, const char *text, uint32_t first)
 {
-    char *words = strchr(text, ':'), *many, kind;
+    struct cleave_rate rate = { .first = first, .count = out->count - first };
 
-    if (words != NULL)
-        *words++ = '\0';
+    if (!cv_rate_parse(text, &rate))
+        return cv_refuse("--workers: expected a rate such as '@60/min', '@5/10s' or "
+                         "'@9000w/h', got '@%s'",
+                         CV_ECHO(text));
+    if (!rate.by_weight && rate.amount < 1)
+        return cv_refuse(
+            "--workers: '@%s' allows no start at all; expected a longer period, "
+            "such as '@1/10s'",
+            CV_ECHO(text));
+    if (out->rates == NULL)
+        out->rates =
+            cv_need(out->arena, CV_MOST_WORKERS, sizeof *out->rates, "the workers");
+    out->rates[out->nrates++] = rate;
+    return CV_EXIT_DONE;
+}
+
+/* Cut a rate off; NULL: there is none. */
+static char *cut_rate(char *text)
+{
+    char *rate = strchr(text, '@');
+
+    if (rate != NULL)
+        *rate++ = '\0';
+    return rate;
+}
+
+static int add_named(struct members *out, char *text, const char *words, bool alone)
+{
+    char *many, kind;
+
     if (strpbrk(text, "\"\\\n") != NULL)
         return expected_workers(text);
     many = text + strcspn(text, "[*");
@@ -199,6 +230,18 @@ static int add_member(struct members *out, char *text, bool alone)
                          "'%s[0-3]:...' or '%s*4:...'",
                          CV_ECHO(text), CV_ECHO(text));
     return add_one(out, text, words, NULL);
+}
+
+static int add_member(struct members *out, char *text, bool alone)
+{
+    const uint32_t first = out->count;
+    char *words = strchr(text, ':'), *rate;
+
+    if (words != NULL)
+        *words++ = '\0';
+    rate = cut_rate(text);
+    CV_DO(add_named(out, text, words, alone && rate == NULL));
+    return rate != NULL ? add_rate(out, rate, first) : CV_EXIT_DONE;
 }
 
 /* Cut off the next member at a comma outside of brackets. '\,' is a comma in the
@@ -289,6 +332,15 @@ static int read_count(const char *text, uint32_t *out)
     return CV_EXIT_DONE;
 }
 
+static int read_counted(const char *text, struct members *out)
+{
+    char *count = cv_need_text(out->arena, text, "the workers");
+    const char *rate = cut_rate(count);
+
+    CV_DO(read_count(count, &out->count));
+    return rate != NULL ? add_rate(out, rate, 0) : CV_EXIT_DONE;
+}
+
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out)
 {
     struct members members = { .arena = arena };
@@ -299,15 +351,25 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list
     if (text == NULL)
         members.count = within_limits(cv_usable_cores());
     else if (looks_counted(text) && strchr(text, ',') == NULL)
-        status = read_count(text, &members.count);
+        status = read_counted(text, &members);
     else
         status = members_read(text, &members);
     out->prefixes = members.prefixes;
+    out->rates = members.rates;
+    out->nrates = members.nrates;
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
                             &err) != CLEAVE_OK)
         status = cv_refuse("--workers: %s", err.text);
     return status;
+}
+
+bool cv_crew_has_weights(const struct cleave_worker_list *workers)
+{
+    for (size_t i = 0; i < workers->nrates; i++)
+        if (workers->rates[i].by_weight)
+            return true;
+    return false;
 }
 
 uint32_t cv_crew_count(const struct cv_worker_list *workers)

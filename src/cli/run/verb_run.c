@@ -370,6 +370,7 @@ static int fill_failures(struct whole_run *run)
 
     CV_DO(cv_halt_read(values->halt, &out->failures));
     CV_DO(cv_ok_read(run->call, &out->failures.ok));
+    CV_DO(cv_later_read(values->later, &out->failures.later));
     CV_DO(cv_backups_read(values->backups, &out->policy.backups));
     CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
                        &out->failures));
@@ -459,6 +460,15 @@ static int fill_command(struct whole_run *run)
     out->persistent = values->persistent != 0;
     out->workers.platform = run->workers.platform;
     out->workers.prefixes = run->workers.prefixes;
+    out->workers.rates = run->workers.rates;
+    out->workers.nrates = run->workers.nrates;
+    if (out->workers.nrates > 0 && !run->has_items)
+        return cv_refuse("--workers: a rate counts items; expected '... {} ::: ITEM...', "
+                         "'-a FILE' or '--each'");
+    if (cv_crew_has_weights(&out->workers) && values->weight == NULL)
+        return cv_refuse(
+            "--workers: 'w' in a rate counts weights; expected --weight COLUMN "
+            "or --weight COMMAND");
     out->workers.unguarded = values->mpi != 0;
     out->handle_signals = true;
     out->workers.delay_s = values->delay_s;

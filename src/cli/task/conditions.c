@@ -2,6 +2,9 @@
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A worker by its name, else by its number. False: there is none. */
@@ -65,6 +68,79 @@ static int read_hangs(const struct cv_task_call *task,
     return CV_EXIT_DONE;
 }
 
+bool cv_rate_parse(const char *text, struct cleave_rate *out)
+{
+    const char *period = strchr(text, '/');
+    char *end = NULL, each[32];
+
+    out->amount = strtod(text, &end);
+    out->by_weight = *end == 'w';
+    if (text[0] < '0' || text[0] > '9' || period == NULL || period[1] == '\0' ||
+        end + out->by_weight != period)
+        return false;
+    snprintf(each, sizeof each, "%s%s", period[1] >= '0' && period[1] <= '9' ? "" : "1",
+             period + 1);
+    if (strchr(each, '-') != NULL || strchr(each, '+') != NULL ||
+        cv_quantity_parse(each, CV_DURATION, &out->period_s) != NULL)
+        return false;
+    if (!out->by_weight && out->amount >= 1)
+        out->amount = floor(out->amount);
+    return out->period_s > 0 && out->amount > 0 && isfinite(out->amount);
+}
+
+/* Whether the worker has the name, as it is or with a number after a point. */
+static bool has_name(const char *worker, const char *name)
+{
+    const size_t length = strlen(name);
+
+    return strcmp(name, "*") == 0 || (strncmp(worker, name, length) == 0 &&
+                                      (worker[length] == '\0' || worker[length] == '.'));
+}
+
+/* The workers of one name that follow one another and have no rate yet. */
+static int read_rates(struct cv_task_call *task, const struct cv_task_options *options,
+                      const struct cleave_platform *platform,
+                      struct cleave_conditions *out)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    char *rest = cv_need_text(task->arena, options->rates, "the rates"), *name;
+    struct cleave_rate *rates = cv_need(task->arena, n, sizeof *rates, "the rates");
+    bool *rated = cv_need(task->arena, n, sizeof *rated, "the rates");
+
+    while ((name = strsep(&rest, ",")) != NULL) {
+        struct cleave_rate rate = { .count = 0 };
+        char *text = strchr(name, '@');
+
+        if (text != NULL)
+            *text++ = '\0';
+        if (text == NULL || !cv_rate_parse(text, &rate) ||
+            (!rate.by_weight && rate.amount < 1))
+            return cv_refuse(
+                "--rates: expected NAME@N/TIME such as 'api@60/min', got '%s%s%s'",
+                CV_ECHO(name), text != NULL ? "@" : "",
+                text != NULL ? CV_ECHO(text) : "");
+        while (rate.first < n &&
+               (rated[rate.first] ||
+                !has_name(cleave_platform_worker_name(platform, rate.first), name)))
+            rate.first++;
+        while (rate.first + rate.count < n && !rated[rate.first + rate.count] &&
+               has_name(cleave_platform_worker_name(platform, rate.first + rate.count),
+                        name))
+            rated[rate.first + rate.count++] = true;
+        if (rate.count == 0)
+            return cv_refuse("--rates: no worker without a rate is called '%s'",
+                             CV_ECHO(name));
+        for (uint32_t w = rate.first + rate.count; w < n; w++)
+            if (!rated[w] && has_name(cleave_platform_worker_name(platform, w), name))
+                return cv_refuse("--rates: workers '%s' do not follow one another in the "
+                                 "platform; expected a rate for each part",
+                                 CV_ECHO(name));
+        rates[out->nrates++] = rate;
+    }
+    out->rates = rates;
+    return CV_EXIT_DONE;
+}
+
 /* As they are typed. */
 static char *conditions_words(const struct cv_task_call *task,
                               const struct cv_task_options *options)
@@ -79,6 +155,8 @@ static char *conditions_words(const struct cv_task_call *task,
         cv_text_add(&words, ", hang %s", CV_ECHO(options->hangs.items[i]));
     if (options->cost_law != NULL)
         cv_text_add(&words, ", costs %s", CV_ECHO(options->cost_law));
+    if (options->rates != NULL)
+        cv_text_add(&words, ", rates %s", CV_ECHO(options->rates));
     if (options->copies)
         cv_text_add(&words, ", copies");
     return words.length > 0 || words.failed ? cv_text_take(&words, task->arena) : NULL;
@@ -99,6 +177,8 @@ int cv_conditions_read(struct cv_task_call *task, const struct cv_task_options *
         return cv_refuse("--cost-law: %s", err.text);
     if (options->hangs.count > 0)
         CV_DO(read_hangs(task, options, load->platform, out));
+    if (options->rates != NULL)
+        CV_DO(read_rates(task, options, load->platform, out));
     load->job.copies = options->copies != 0;
     load->conditions = conditions_words(task, options);
     if (load->conditions != NULL)

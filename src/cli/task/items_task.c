@@ -45,6 +45,10 @@ static const struct cv_option trial_options[] = {
         "on every worker: gamma:CV with that coefficient of variation, normal:E with that "
         "standard deviation and never below 0.1, or none. Default normal:E with the E of "
         "--error, and none without."),
+    CV_OPTION(0, "--rates", TEXT, "NAME@N/TIME,...", rates,
+        "The workers of this name together start at most N items in any window of this time: "
+        "'api@60/min,*@5/s'; with w, as in '@900w/h', sizes add up to at most 900. '*' is all "
+        "workers that are not named before. Native engine only."),
     CV_ROW_CONDITIONS,
     CV_ROW_THREADS,
     CV_OPTION(0, "--engine", TEXT, "NAME", engine,

@@ -41,6 +41,7 @@ struct cv_task_options {
     double answers_s;          /* answers of workers take so long                  */
     const char *stalls;        /* NULL: no worker stalls */
     const char *cost_law;      /* NULL: records cost the same                      */
+    const char *rates;         /* of workers; NULL: none                           */
     struct cv_strings hangs;   /* WORKER@TIME                                      */
     double host_timeout_s;     /* 0: not given                                     */
     int copies;                /* chunks may be run twice                          */

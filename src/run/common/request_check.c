@@ -9,6 +9,7 @@
 #include "base/argument.h"
 #include "base/fail.h"
 #include "model/platform/argument_check.h"
+#include "run/common/machine.h"
 
 /* --- exclusions ----------------------------------------------------------------------- */
 
@@ -45,6 +46,7 @@
     X(ITEMS_SINGLE, "items.words",                                                    \
       items.words != NULL && request->items.max <= 1 && request->items.sizes == NULL) \
     X(ITEMS_SIZES, "items.sizes", items.sizes != NULL)                                \
+    X(ITEMS_LIMITS, "items.limits", items.nlimits > 0)                                \
     X(ITEMS_MORE, "items.more", items.more != NULL)                                   \
     X(ITEMS_ERRORS, "items.errors", items.errors != NULL)                             \
     X(ITEMS_KEEP, "items.keep", items.keep != NULL)                                   \
@@ -92,6 +94,7 @@ static const struct rule {
     { ITEMS, 0, 0,
       BIT(PERSISTENT) | BIT(INPUT_FILES) | BIT(INPUT_FETCH) | BIT(INPUT_PAIRS) |
           BIT(INPUT_HEADER) | BIT(FAILED_INPUTS) },
+    { ITEMS_LIMITS, 0, BIT(ITEMS), BIT(ITEMS_MORE) | BIT(ITEMS_SEVERAL) },
     { ITEMS_MORE, 0, 0, BIT(ITEMS_SIZES) | BIT(JOURNAL) },
     { ITEMS_SIZES, BIT(ITEMS), 0, BIT(BLOCK) },
     { ITEMS_SEVERAL, BIT(ITEMS), 0,
@@ -149,6 +152,66 @@ static enum cleave_status check_texts(const char *const *texts, size_t count,
     for (size_t i = 0; i < count; i++) {
         snprintf(member, sizeof member, "%s[%zu]", field, i);
         CV_EXPECT(texts[i] != NULL, err, member, "a text, got NULL");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_limits(const struct cleave_items *items,
+                                       struct cleave_error *err)
+{
+    for (size_t i = 0; i < items->nlimits; i++) {
+        const struct cleave_limit *limit = &items->limits[i];
+
+        CV_EXPECT(limit->max > 0, err, "items.limits", "a limit above 0, got 0");
+        for (uint64_t k = 0; k < items->count; k++)
+            CV_EXPECT(limit->keys[k] < limit->nkeys, err, "items.limits",
+                      "keys below %u, got %u", limit->nkeys, limit->keys[k]);
+    }
+    return CLEAVE_OK;
+}
+
+/* The first item that is heavier than the rate of a window allows. */
+static enum cleave_status check_weights(const struct cleave_items *items,
+                                        const struct cleave_rate *rate,
+                                        struct cleave_error *err)
+{
+    for (uint64_t i = 0; i < items->count; i++)
+        CV_EXPECT(items->sizes[i] <= rate->amount, err, "workers.rates",
+                  "at least %g in %g s, which item %llu weighs, got %g", items->sizes[i],
+                  rate->period_s, (unsigned long long)i + 1, rate->amount);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_rates(const struct cleave_execution *request,
+                                      struct cleave_error *err)
+{
+    const struct cleave_worker_list *workers = &request->workers;
+    const uint32_t count = workers->platform != NULL
+                               ? cleave_platform_nworkers(workers->platform)
+                           : workers->count > 0 ? workers->count
+                                                : (uint32_t)cv_usable_cores();
+
+    CV_EXPECT(workers->nrates == 0 || request->items.words != NULL, err, "items",
+              "items, which workers.rates counts, got an input");
+    for (size_t i = 0; i < workers->nrates; i++) {
+        const struct cleave_rate *rate = &workers->rates[i];
+
+        CV_EXPECT_ABOVE(rate->amount, err, "workers.rates");
+        CV_EXPECT_ABOVE(rate->period_s, err, "workers.rates");
+        CV_EXPECT(rate->first < count && rate->count <= count - rate->first, err,
+                  "workers.rates", "workers below %u, got %u of them from %u on", count,
+                  rate->count, rate->first);
+        CV_EXPECT(rate->by_weight || rate->amount >= 1, err, "workers.rates",
+                  "at least one start in a period, got %g", rate->amount);
+        CV_EXPECT(!rate->by_weight || request->items.sizes != NULL, err, "items.sizes",
+                  "the weight of each item for the 'w' in workers.rates, got none");
+        for (size_t k = 0; k < i; k++)
+            CV_EXPECT(rate->first >= workers->rates[k].first + workers->rates[k].count ||
+                          workers->rates[k].first >= rate->first + rate->count,
+                      err, "workers.rates", "no worker in two rates, got %u in both",
+                      rate->first);
+        if (rate->by_weight)
+            CV_TRY(check_weights(&request->items, rate, err));
     }
     return CLEAVE_OK;
 }
@@ -239,6 +302,8 @@ static enum cleave_status check_values(const struct cleave_execution *request,
     CV_TRY(check_hosts(request, err));
     for (uint64_t i = 0; request->items.sizes != NULL && i < request->items.count; i++)
         CV_EXPECT_SIZE(request->items.sizes[i], err, "items.sizes");
+    CV_TRY(check_rates(request, err));
+    CV_TRY(check_limits(&request->items, err));
     CV_EXPECT(request->items.max <= 1 || request->items.words != NULL, err, "items.words",
               "a function, as items.max is above 1, got NULL");
     CV_EXPECT((request->items.more == NULL) == (request->items.comes == NULL), err,

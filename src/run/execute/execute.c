@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/execute.h>
+#include "model/bounds/rate_bound.h"
 #include "base/argument.h"
 #include "base/compare.h"
 #include "base/fail.h"
@@ -51,6 +52,7 @@ static void sum_worker(const struct cv_exec_run *run, uint32_t place,
     out->name = keep(result, run->pool.names[place]);
     out->chunks = worker->chunks;
     out->failures = worker->failures;
+    out->later = worker->later;
     if (run->pool.health.count > 0)
         out->rests =
             run->pool.health.items[cv_worker_pool_domain(&run->pool, place)].rests;
@@ -346,6 +348,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
     result->resumed = queue->resumed;
     result->resumed_bytes = queue->resumed_units;
     result->lost = queue->lost - queue->given_back;
+    result->later = queue->later;
     result->backups = queue->backups;
     result->bad_ends = queue->bad_ends;
     result->input_bytes = queue->done;
@@ -387,6 +390,53 @@ static void note_input(const struct cv_source *source, double began_s,
         result->input_first_s = fmax(0, cv_source_first_s(source) - began_s);
 }
 
+/* A run that took at most this part more than its bound was as short as it could be. */
+static const double NEAR_BOUND = 1.2;
+/* A worker with less idle time than this part did the last work. */
+static const double IDLE = 0.1;
+
+static const char *find_limit(const struct cleave_execution_result *result)
+{
+    const double time_s = result->seconds - result->connect_s;
+    double busy_s = 0;
+
+    if (time_s <= NEAR_BOUND * result->bound_s)
+        return result->bound_s > result->unlimited_s ? "rates" : "workers";
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        busy_s = fmax(busy_s, result->workers[w].busy_s);
+    return busy_s > (1 - IDLE) * time_s ? "one worker" : "tail";
+}
+
+/* `speed`: of all workers. */
+static void bound_rates(const struct cv_exec_run *run, double speed,
+                        struct cleave_execution_result *result)
+{
+    const size_t count = run->rates.ngroups;
+    struct cv_rated_workers *groups = calloc(count + 1, sizeof *groups);
+
+    for (size_t i = 0; groups != NULL && i < count; i++) {
+        const struct cv_rate_group *group = &run->rates.groups[i];
+
+        for (uint32_t w = group->first; w < group->first + group->count; w++)
+            if (result->workers[w].busy_s > 0)
+                groups[i].speed_ups +=
+                    result->workers[w].units / result->workers[w].busy_s;
+        speed -= groups[i].speed_ups;
+        groups[i].workers = group->count;
+        groups[i].period_s = group->rate.period_s;
+        groups[i].amount = group->starts > 0 ? group->rate.amount *
+                                                   (double)group->starts / group->started
+                                             : group->rate.amount;
+    }
+    if (groups != NULL) {
+        groups[count].speed_ups = fmax(0, speed);
+        result->bound_s =
+            fmax(result->bound_s, cv_rate_bound_s(groups, count + 1, run->queue.done_units));
+        result->limited_by = find_limit(result);
+    }
+    free(groups);
+}
+
 /* Each worker, and the time if none had ever waited. */
 static void sum_workers(const struct cv_exec_run *run, double began_s,
                         struct cleave_execution_result *result)
@@ -407,7 +457,10 @@ static void sum_workers(const struct cv_exec_run *run, double began_s,
         result->there += worker->chunks > 0 || cv_worker_pool_there(&run->pool, w);
     }
     if (speed > 0)
-        result->bound_s = fmax(run->queue.done_units / speed, result->heaviest / fastest);
+        result->bound_s = result->unlimited_s =
+            fmax(run->queue.done_units / speed, result->heaviest / fastest);
+    if (speed > 0 && run->rates.ngroups > 0)
+        bound_rates(run, speed, result);
 }
 
 /* NULL: out of memory. */

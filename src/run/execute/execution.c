@@ -499,6 +499,8 @@ void cv_execution_close_input(struct cv_execution *execution)
     cv_input_coverage_done(&run->queue.coverage);
     cv_poison_tracker_done(&run->poison);
     cv_worker_health_close(&run->pool.health);
+    cv_start_rates_done(run);
+    free(run->key_uses);
     cv_failure_notes_done(&run->failures);
     cv_fold_log_done(&run->folds);
 }

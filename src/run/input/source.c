@@ -430,6 +430,16 @@ enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
     return CLEAVE_OK;
 }
 
+bool cv_source_find_item(const struct cv_source *source, uint64_t from, uint64_t *out)
+{
+    struct cv_range waiting;
+
+    if (!cv_range_set_find(&source->pending, from, &waiting))
+        return false;
+    *out = waiting.begin > from ? waiting.begin : from;
+    return true;
+}
+
 uint64_t cv_source_ready(const struct cv_source *source)
 {
     struct cv_range first;

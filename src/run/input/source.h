@@ -104,6 +104,8 @@ enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
 enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err);
+/* The first item from `from` on that was not taken; false: there is none. */
+bool cv_source_find_item(const struct cv_source *source, uint64_t from, uint64_t *out);
 /* Bytes that the next piece could have now. */
 uint64_t cv_source_ready(const struct cv_source *source);
 /* Extend a piece by the bytes after it: *out is the longer piece. CV_TAKE_END if they were taken or

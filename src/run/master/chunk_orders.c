@@ -85,7 +85,7 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
         return CLEAVE_OK;
 
     CV_TRY(cv_worker_attempts_set(places, away ? ATTEMPTS_AWAY : ATTEMPTS_HERE, err));
-    places->max = away ? ATTEMPTS_AWAY : 1;
+    places->max = away && !cv_start_rates_limit(run, worker) ? ATTEMPTS_AWAY : 1;
     for (uint32_t i = 0; i < places->count; i++) {
         const enum cleave_status status =
             set_up(run, worker, &places->items[i].slot, err);
@@ -139,6 +139,7 @@ static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *atte
         return status;
     }
     cv_start_limiter_begun(&run->limiter);
+    CV_TRY(cv_start_rates_count(run, attempt->slot.worker, piece, err));
     if (!cv_slot_is_remote(&attempt->slot) &&
         attempt->chunk.reported == CV_REPORTED_ORDER)
         tell_sent(run, attempt, piece);
@@ -174,11 +175,12 @@ static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
 
 /* --- begin an order -------------------------------------------------------------------- */
 
-/* Units that the order may take; for items, at most those of one command. */
-static double most_of(const struct cv_exec_run *run,
+/* Units that the order may take on that worker; for items, at most those of one command. */
+static double most_of(struct cv_exec_run *run, uint32_t worker,
                       const struct cv_pending_order *pending)
 {
-    const double size = cv_order_queue_size(&run->queue, pending);
+    const double wanted = cv_order_queue_size(&run->queue, pending);
+    const double size = fmin(wanted, cv_start_rates_left(run, worker));
     const double max = (double)run->request->items.max;
 
     return max > 1 ? fmin(size, max) : size;
@@ -218,6 +220,21 @@ static bool look_at_stream(struct cv_exec_run *run, uint64_t wanted)
            cv_slow_stream_look(&run->slow, run->poller, &input);
 }
 
+/* With limits for keys an order waits if all items left wait for their keys. */
+static enum cleave_status take_item(struct cv_exec_run *run,
+                                    const struct cv_pending_order *pending,
+                                    enum cv_take *state, struct cv_piece *out,
+                                    struct cleave_error *err)
+{
+    struct cv_source *source = run->queue.source;
+    uint64_t item = pending->item;
+    const bool found = pending->kind == CV_ORDER_ITEM ? cv_item_limits_allow(run, item)
+                                                      : cv_item_limits_find(run, &item);
+
+    *state = cv_source_left(source) > 0 ? CV_TAKE_WAIT : CV_TAKE_END;
+    return found ? cv_source_take_item(source, item, state, out, err) : CLEAVE_OK;
+}
+
 static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t owner,
                                      const struct cv_pending_order *pending,
                                      enum cv_take *state, struct cv_piece *out,
@@ -230,11 +247,21 @@ static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t owner,
         return cv_open_chunks_take(run,
                                    (uint64_t)cv_order_queue_size(&run->queue, pending),
                                    state, out, err);
-    if (pending->kind == CV_ORDER_ITEM)
-        return cv_source_take_item(source, pending->item, state, out, err);
-    return pending->units > 0 ? cv_source_take_units(source, most_of(run, pending),
+    if (pending->kind == CV_ORDER_ITEM || run->key_uses != NULL)
+        return take_item(run, pending, state, out, err);
+    return pending->units > 0 ? cv_source_take_units(source, most_of(run, owner, pending),
                                                      &taker, state, out, err)
                               : CLEAVE_OK;
+}
+
+/* Whether the rate of the worker allows a start; if not, the worker rests. */
+static bool may_start(struct cv_exec_run *run, uint32_t worker,
+                      const struct cv_pending_order *pending)
+{
+    const struct cv_piece item = { .begin = pending->item, .end = pending->item + 1 };
+
+    return cv_start_rates_allow(run, worker,
+                                pending->kind == CV_ORDER_ITEM ? &item : NULL);
 }
 
 /* Begin the next order of `owner`. *began is false if the input has not arrived, or if
@@ -250,7 +277,9 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
     struct cleave_error why;
     enum cleave_status status;
 
-    *began = true;
+    *began = may_start(run, attempt->slot.worker, &pending);
+    if (!*began)
+        return CLEAVE_OK;
     if (pending.kind == CV_ORDER_OPEN && pending.units > 0)
         *began = look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending));
     if (!*began)
@@ -391,6 +420,14 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
             i++;
             continue;
         }
+        if (!cv_item_limits_allow(run, run->agains.items[i].piece.begin)) {
+            i++;
+            continue;
+        }
+        if (!cv_start_rates_allow(run, (uint32_t)w, &run->agains.items[i].piece)) {
+            cv_candidates_take(&run->candidates, w);
+            continue;
+        }
         again = cv_retry_queue_take(&run->agains, i);
         CV_TRY(begin_again(run, (uint32_t)w, &again, err));
         if (cv_start_limiter_is_crowded(
@@ -415,7 +452,7 @@ enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error 
         return CLEAVE_OK;
     CV_TRY(find_candidates(run, err));
     w = cv_candidates_pick(&run->candidates, &agains->items[i]);
-    if (w == SIZE_MAX)
+    if (w == SIZE_MAX || !cv_start_rates_allow(run, (uint32_t)w, &agains->items[i].piece))
         return CLEAVE_OK;
     again = cv_retry_queue_take(agains, i);
     return begin_again(run, (uint32_t)w, &again, err);
@@ -469,10 +506,21 @@ static enum cleave_status reassign_orders(struct cv_exec_run *run, uint32_t miss
     return CLEAVE_OK;
 }
 
+/* Whether the policy can give orders of absent workers to others. While all workers rest, the
+ * policy would give them to a resting one. */
+static bool may_reassign(const struct cv_exec_run *run)
+{
+    for (uint32_t w = 0; w < run->pool.nworkers; w++)
+        if (cv_worker_pool_serves(&run->pool, w))
+            return true;
+    return false;
+}
+
 enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err)
 {
     const uint32_t n = run->pool.nworkers;
     uint32_t next = 0;
+    bool cancels;
 
     if (run->queue.growing > 0)
         CV_TRY(cv_open_chunks_grow(run, err));
@@ -482,11 +530,12 @@ enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error 
     CV_TRY(do_again(run, err));
     if (run->queue.pending == 0)
         return CLEAVE_OK;
+    cancels = run->queue.gets_losses && may_reassign(run);
     for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0); w < n;
          w = cv_order_queue_next_worker(&run->queue, w + 1)) {
         if (cv_worker_pool_serves(&run->pool, w))
             CV_TRY(begin_next(run, w, err));
-        else if (run->queue.gets_losses && cv_worker_pool_has_any(&run->pool))
+        else if (cancels)
             cv_order_queue_cancel_worker(&run->queue, w);
     }
     for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0);
@@ -534,8 +583,9 @@ static struct cv_attempt *find_original(const struct cv_exec_run *run, uint32_t 
     return oldest;
 }
 
-/* An attempt of a worker that could start a command now, or NULL. */
-static struct cv_attempt *find_copier(struct cv_exec_run *run, uint32_t worker)
+/* An attempt of a worker that could start the command of a piece now, or NULL. */
+static struct cv_attempt *find_copier(struct cv_exec_run *run, uint32_t worker,
+                                      const struct cv_piece *piece)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_free(&run->table, worker);
     struct cleave_error why;
@@ -544,6 +594,8 @@ static struct cv_attempt *find_copier(struct cv_exec_run *run, uint32_t worker)
         !cv_worker_pool_serves(&run->pool, worker) ||
         has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) ||
         cv_resource_wait_look(run, &attempt->slot, &why) != CLEAVE_OK ||
+        !cv_item_limits_allow(run, piece->begin) ||
+        !cv_start_rates_allow(run, worker, piece) ||
         (run->pool.host_of[worker] == NULL &&
          !cv_start_limiter_look(&run->limiter, run->poller,
                                 cv_slot_starts(&attempt->slot))))
@@ -572,9 +624,10 @@ enum cleave_status cv_orders_copy(struct cv_exec_run *run, uint32_t worker, uint
                                   struct cleave_error *err)
 {
     struct cv_attempt *original = find_original(run, peer);
-    struct cv_attempt *attempt = find_copier(run, worker);
+    struct cv_attempt *attempt =
+        original != NULL ? find_copier(run, worker, &original->slot.piece) : NULL;
 
-    if (original == NULL || attempt == NULL || original->slot.worker == worker) {
+    if (attempt == NULL || original->slot.worker == worker) {
         cv_open_chunks_end_one(run, peer); /* it counts as closed */
         cv_chunk_tell_dropped(run, worker, NULL);
         return CLEAVE_OK;
@@ -590,6 +643,7 @@ enum cleave_status cv_orders_copy(struct cv_exec_run *run, uint32_t worker, uint
     }
     cv_start_limiter_begun(&run->limiter);
     cv_start_limiter_passed(&run->limiter);
+    CV_TRY(cv_start_rates_count(run, worker, &original->slot.piece, err));
     attempt->twin = original;
     original->twin = attempt;
     run->queue.running++;

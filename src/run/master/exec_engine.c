@@ -122,6 +122,8 @@ static enum cleave_status open_workers(struct cv_exec_run *run, struct cleave_er
     if (run->candidates.items == NULL)
         return cv_fail_memory(err, "the workers");
     CV_TRY(cv_chunk_trust(run, err));
+    CV_TRY(cv_start_rates_open(run, err));
+    CV_TRY(cv_item_limits_open(run, err));
     for (uint32_t w = 0; w < run->pool.first_spare; w++)
         CV_TRY(cv_chunks_bind_slot(run, w, err));
     return CLEAVE_OK;
@@ -242,7 +244,8 @@ static bool all_over(struct engine *engine)
     struct cv_exec_run *run = engine->run;
     const struct cv_order_queue *queue = &run->queue;
 
-    return queue->running == 0 && queue->pending == 0 && !engine->open_ended &&
+    return queue->running == 0 && queue->pending == 0 && run->rates.held == 0 &&
+           !engine->open_ended &&
            ((engine->sleeping == 0 && !cv_hosts_may_come(&run->pool.hosts) &&
              !cv_worker_health_awaits(&run->pool.health)) ||
             !(cv_source_left(queue->source) > 0)) &&
@@ -295,6 +298,7 @@ static enum cleave_status exec_wait(void *instance, struct cleave_event *out,
         CV_TRY(cv_orders_begin(run, err));
         CV_TRY(attend_stream(engine, err));
         CV_TRY(cv_exec_run_check(run, err));
+        cv_start_rates_release(run);
         if (cv_event_queue_pop(&run->events, out)) {
             if (out->kind == CLEAVE_DONE)
                 out->fold_s = cv_fold_one_s(cv_result_sink_counts(run->results));

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "run/master/order_queue.h"
 #include "run/master/result_sink.h"
+#include "run/master/start_rates.h"
 #include "run/master/worker_pool.h"
 
 enum {
@@ -53,6 +54,8 @@ struct cv_exec_run {
     struct cv_event_queue events;
     struct cv_median taken;          /* seconds of items that succeeded */
     struct cv_start_limiter limiter; /* starts of commands on this machine */
+    struct cv_start_rates rates;
+    uint32_t *key_uses; /* owned: scratch, per key of items.limits; NULL: no limits */
     struct cv_slow_stream slow;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
@@ -236,6 +239,14 @@ enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *att
 enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
                                             struct cv_attempt *attempt,
                                             struct cleave_error *err);
+/* Whether the command asks to be run later (failures.later). */
+bool cv_chunk_asks_later(const struct cv_exec_run *run, const struct cv_slot *slot,
+                         enum cv_slot_end end);
+/* Its worker rests. */
+void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* The chunk is left again. */
+enum cleave_status cv_chunk_postpone(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                     struct cleave_error *err);
 /* Count a success: failures.halt_on may halt the run. */
 void cv_chunk_succeeded(struct cv_exec_run *run);
 
@@ -269,6 +280,40 @@ double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 /* Print a line for the user, of at most 600 bytes. */
 void cv_note(const struct cleave_execution *request, const char *format, ...)
     CV_PRINTF(2, 3);
+
+/* --- item_limits.c ----------------------------------------------------------------------- */
+
+enum cleave_status cv_item_limits_open(struct cv_exec_run *run, struct cleave_error *err);
+/* Whether the limits of all keys of an item allow its start; the first item that was not taken and
+ * may start, or false. */
+bool cv_item_limits_allow(struct cv_exec_run *run, uint64_t item);
+bool cv_item_limits_find(struct cv_exec_run *run, uint64_t *out);
+
+/* --- start_rates.c ----------------------------------------------------------------------- */
+
+/* Keeps the starts of an earlier input. */
+enum cleave_status cv_start_rates_open(struct cv_exec_run *run, struct cleave_error *err);
+void cv_start_rates_done(struct cv_exec_run *run);
+/* Whether the worker may start a piece now. If not, it rests until it may. NULL: any piece. */
+bool cv_start_rates_allow(struct cv_exec_run *run, uint32_t worker,
+                          const struct cv_piece *piece);
+/* Whether the worker has a rate. */
+bool cv_start_rates_limit(const struct cv_exec_run *run, uint32_t worker);
+/* Units of the largest piece that the worker may start now; INFINITY: there is no limit. */
+double cv_start_rates_left(struct cv_exec_run *run, uint32_t worker);
+/* The worker has started a piece; it asked to be run later. */
+enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker,
+                                        const struct cv_piece *piece,
+                                        struct cleave_error *err);
+void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker,
+                          const struct cv_piece *piece);
+/* Keep CLEAVE_DONE back until the worker may start again, so that the policy does not order for a
+ * worker that cannot start. False: it may, or nothing is left to be ordered. */
+bool cv_start_rates_hold(struct cv_exec_run *run, const struct cleave_event *done);
+/* Push events that are kept back although nothing is left to be ordered, or the run ends. */
+void cv_start_rates_release(struct cv_exec_run *run);
+/* The rest of a worker has ended. Returns whether it has to rest again. */
+bool cv_start_rates_rested(struct cv_exec_run *run, uint32_t worker);
 
 /* --- exec_engine.c ----------------------------------------------------------------- */
 

@@ -373,7 +373,6 @@ enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
                                               .units = piece->units,
                                               .reported = chunk->reported };
 
-    queue->lost++;
     CV_TRY(cv_source_put_back(queue->source, piece, err));
     if (!queue->gets_losses)
         return order_again(queue, chunk->owner, &pending, err);

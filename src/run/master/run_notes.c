@@ -244,16 +244,19 @@ static double read_until(const struct cv_exec_run *run, const struct cv_slot *sl
 
 void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
+    const struct cleave_event done = { .kind = CLEAVE_DONE,
+                                       .worker = attempt->chunk.owner,
+                                       .chunk = attempt->chunk.number,
+                                       .units = cv_attempt_units(attempt),
+                                       .start_s = computed_from(run, attempt) -
+                                                  run->events.began_s,
+                                       .read_s = read_until(run, &attempt->slot) };
+
     if (attempt->chunk.reported == CV_UNREPORTED)
         return;
     tell_returned(run, attempt);
-    cv_event_queue_report(&run->events, &attempt->chunk,
-                          (struct cleave_event){ .kind = CLEAVE_DONE,
-                                                 .units = cv_attempt_units(attempt),
-                                                 .start_s = computed_from(run, attempt) -
-                                                            run->events.began_s,
-                                                 .read_s =
-                                                     read_until(run, &attempt->slot) });
+    if (!cv_start_rates_hold(run, &done))
+        cv_event_queue_push(&run->events, done);
 }
 
 void cv_chunk_tell_dropped(struct cv_exec_run *run, uint32_t worker,

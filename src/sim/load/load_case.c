@@ -7,6 +7,7 @@
 #include "model/bounds/item_bounds.h"
 #include "model/platform/profile.h"
 #include "policy/compound/registry.h"
+#include "sim/load/rated.h"
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
 static double sum_of(const double *sizes, uint64_t count)
@@ -86,6 +87,7 @@ struct cv_run cv_load_case_run(const struct cv_load_case *load_case,
 
     if (conditions != NULL)
         run.conditions = *conditions;
+    run.conditions.nitems = load_case->load.nitems;
     if (load_case->load.opens || load_case->load.copies || run.conditions.answers_s > 0 ||
         run.conditions.stalls.every_s > 0 ||
         run.conditions.costs.kind != CLEAVE_COST_EVEN || run.conditions.nhangs > 0) {
@@ -99,6 +101,8 @@ struct cv_run cv_load_case_run(const struct cv_load_case *load_case,
 const struct cv_engine *cv_load_case_engine(const struct cv_run *run,
                                             const struct cleave_simgrid *simgrid)
 {
+    if (run->conditions.nrates > 0)
+        return run->command != NULL ? &cv_engine_rated_rough : &cv_engine_rated;
     if (simgrid != NULL)
         return run->command != NULL ? &cv_engine_simgrid_open : &cv_engine_simgrid;
     return run->command != NULL ? &cv_engine_native_open : &cv_engine_native;
@@ -122,6 +126,23 @@ enum cleave_status cv_load_case_check(const struct cv_load_case *load_case, doub
                        "expected at most %g records whose costs are drawn, got %g of %g "
                        "units: larger records are fewer",
                        CV_RECORDS_MOST, units / costs->record, costs->record);
+    for (size_t i = 0; i < conditions->nrates; i++) {
+        const struct cleave_rate *rate = &conditions->rates[i];
+
+        if (load_case->load.nitems == 0)
+            return cv_fail(err, CLEAVE_EINPUT, "expected items, which rates count");
+        if (!(rate->amount > 0 && rate->period_s > 0) || rate->first >= n ||
+            rate->count > n - rate->first)
+            return cv_fail(err, CLEAVE_EINPUT, "expected a rate above 0 of %u workers",
+                           n);
+        for (uint64_t k = 0; rate->by_weight && k < load_case->load.nitems; k++)
+            if (load_case->load.sizes[k] > rate->amount)
+                return cv_fail(
+                    err, CLEAVE_EINPUT,
+                    "expected at least %g in %g s, the size of item %llu, got %g",
+                    load_case->load.sizes[k], rate->period_s, (unsigned long long)k + 1,
+                    rate->amount);
+    }
     for (size_t i = 0; i < conditions->nhangs; i++)
         if (conditions->hangs[i].worker >= n || !(conditions->hangs[i].time_s >= 0) ||
             isinf(conditions->hangs[i].time_s))

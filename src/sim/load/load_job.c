@@ -7,6 +7,7 @@
 #include "base/argument.h"
 #include "model/platform/argument_check.h"
 #include "engine/driver.h"
+#include "model/bounds/rate_bound.h"
 #include "sim/load/load_case.h"
 #include "sim/load/forecast.h"
 #include "sim/many/monte_carlo.h"
@@ -339,6 +340,44 @@ void cleave_schedule_free(struct cleave_schedule *schedule)
     free(owned);
 }
 
+/* Raise the bound to what rates allow: every item could be as short as the smallest one. */
+static void bound_rates(const struct cv_load_case *load_case,
+                        const struct cleave_conditions *conditions,
+                        struct cleave_bound *bound)
+{
+    const uint32_t n = cleave_platform_nworkers(load_case->platform);
+    const struct cleave_worker *workers = cleave_platform_workers(load_case->platform);
+    struct cv_rated_workers *groups = calloc(conditions->nrates + 1, sizeof *groups);
+    double least = INFINITY, bound_s;
+
+    for (uint64_t i = 0; i < load_case->load.nitems; i++)
+        least = fmin(least, load_case->load.sizes[i]);
+    for (uint32_t w = 0; groups != NULL && w < n; w++) {
+        size_t i = 0;
+
+        while (i < conditions->nrates &&
+               (w < conditions->rates[i].first ||
+                w - conditions->rates[i].first >= conditions->rates[i].count))
+            i++;
+        groups[i].workers++;
+        groups[i].speed_ups +=
+            1 / fmax(1e-9, workers[w].compute_latency_s + least / workers[w].speed_ups);
+        if (i == conditions->nrates)
+            continue;
+        groups[i].period_s = conditions->rates[i].period_s;
+        groups[i].amount = conditions->rates[i].by_weight
+                               ? conditions->rates[i].amount / fmax(least, 1e-300)
+                               : conditions->rates[i].amount;
+    }
+    bound_s = groups != NULL && conditions->nrates > 0
+                  ? cv_rate_bound_s(groups, conditions->nrates + 1,
+                                    (double)load_case->load.nitems)
+                  : 0;
+    free(groups);
+    if (bound_s > bound->value_s)
+        *bound = (struct cleave_bound){ "rates", bound_s };
+}
+
 enum cleave_status
 cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_job *job,
                       const struct cleave_trial *trial, const struct cv_after_run *after,
@@ -368,6 +407,7 @@ cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_
     if (status == CLEAVE_OK) {
         stats.load = cv_load_case_units(load_case, &planned);
         stats.bound = bounds[tightest];
+        bound_rates(load_case, &trial->conditions, &stats.bound);
         stats.picked = planned.notes.picked;
         *out = stats;
     }
