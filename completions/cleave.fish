@@ -129,6 +129,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l memory -x -d 'Keep at
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tmpdir -x -a '(__fish_complete_directories)' -d 'Where those files are'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Run a failing command up to N times in all'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l ok -x -d 'Exit statuses that are not failures, as \'0,1\' or \'0-3\''
+complete -c cleave -n '__fish_seen_subcommand_from run' -l later -x -d 'Exit statuses by which a command asks to be run later, as in --ok, or'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l isolate -d 'When a chunk fails for good, give its halves to commands of their own,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l timeout -x -d 'Stop a command that takes longer than this (90, 5m, 1h30m) on its chunk,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l halt -x -a 'never soon,fail= now,fail=' -d 'never: do the rest all the same'

@@ -82,7 +82,8 @@ struct cleave_attempt {
 enum cleave_worker_state {
     CLEAVE_WORKER_BUSY,
     CLEAVE_WORKER_ABSENT, /* the host is not connected */
-    /* pause: other workers succeeded with chunks that failed on this one */
+    /* pause: other workers succeeded with chunks that failed on this one, or its command asked
+     * to be run later */
     CLEAVE_WORKER_RESTS,
     /* no command may start on this machine yet: struct cleave_worker_list */
     CLEAVE_WORKER_HELD,
@@ -419,7 +420,12 @@ struct cleave_statuses {
 
 struct cleave_failure_options {
     struct cleave_statuses ok; /* statuses that are not failures, in addition to 0 */
-    double timeout_s;          /* a command that runs longer is stopped; 0: no limit */
+    /* Statuses by which a command asks to be run later, unless they are in `ok`: this is not a
+     * failure and not a retry. The chunk or item is left again, and its worker rests: for T
+     * seconds if "Retry-After: T" is the last line on standard error, which must not be
+     * redirected; otherwise for 1 s, twice as long each time until it succeeds, up to 64 s. */
+    struct cleave_statuses later;
+    double timeout_s; /* a command that runs longer is stopped; 0: no limit */
     /* For items on this machine: a command is stopped if it runs this many times as long
      * as the median of those that succeeded; 0: no limit. */
     double timeout_share;
@@ -488,6 +494,7 @@ struct cleave_worker_result {
     uint64_t failures; /* failed commands, even if the chunk succeeded later */
     /* pauses of the worker or its host after chunks that succeeded on other workers */
     uint32_t rests;
+    uint64_t later; /* commands that asked to be run later */
     double units, busy_s;
     double speed_ups, latency_s;          /* measured; 0: unknown */
     double bandwidth_ups, link_latency_s; /* to a host; 0: unknown */
@@ -576,6 +583,7 @@ struct cleave_execution_result {
     char header_goes_on;
     double connect_s; /* part of `seconds` before hosts were ready */
     uint64_t lost;    /* chunks that were lost with a host and processed elsewhere */
+    uint64_t later;   /* commands that asked to be run later (failures.later) */
     uint64_t backups; /* chunks that two workers ran at the same time */
     /* owned: the workers that took part; NULL: the run was stopped before it began */
     struct cleave_platform *platform;

@@ -21,10 +21,10 @@ static const struct row {
     {                                                            \
         ATTEMPT(from), EVENT(event), ATTEMPT(to), ACTION(action) \
     }
-#define END_ROWS(from)                                                \
-    ROW(from, SUCCESS, FREE, ACCEPT), ROW(from, FAILURE, FREE, FAIL), \
-        ROW(from, LOST, FREE, LOSE), ROW(from, DISCARD, FREE, NONE),  \
-        ROW(from, TAKE_BACK, FREE, NONE)
+#define END_ROWS(from)                                                 \
+    ROW(from, SUCCESS, FREE, ACCEPT), ROW(from, FAILURE, FREE, FAIL),  \
+        ROW(from, LOST, FREE, LOSE), ROW(from, LATER, FREE, POSTPONE), \
+        ROW(from, DISCARD, FREE, NONE), ROW(from, TAKE_BACK, FREE, NONE)
     ROW(FREE, BEGIN, RUNNING, NONE),
     ROW(FREE, ORDER, DORMANT, NONE),
     END_ROWS(RUNNING),

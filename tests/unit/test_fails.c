@@ -9,6 +9,7 @@
 #include "run/failures/retry_queue.h"
 #include "run/failures/worker_health.h"
 #include "run/common/poller.h"
+#include "run/slot/slot.h"
 
 /* --- who ---------------------------------------------------------------------------------- */
 
@@ -78,6 +79,81 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
     assert_string_equal(reason, "a command that failed there succeeded elsewhere");
     cv_worker_health_close(&health);
     cv_poller_free(poller);
+}
+
+/* --- rests that commands ask for ---------------------------------------------------------- */
+
+static uint32_t rested_worker;
+
+static void note_rested(void *context, uint32_t worker, double since_s)
+{
+    (void)context;
+    assert_true(since_s > 0 && since_s <= cv_clock_s());
+    rested_worker = worker;
+}
+
+static void rests_double_until_a_success(void **state)
+{
+    struct cv_worker_health health = { .rested = note_rested };
+    struct cv_poller *poller;
+    double rest_s, began_s;
+
+    (void)state;
+    assert_ok(cv_poller_new(&poller, &err));
+    assert_ok(cv_worker_health_open(&health, 3, poller, &err));
+    began_s = cv_clock_s();
+    rest_s = cv_worker_health_postpone(&health, 1, began_s, 0);
+    assert_true(rest_s > 0.9 && rest_s <= 1);
+    assert_true(cv_worker_health_is_postponed(&health, 1));
+    assert_false(cv_worker_health_is_postponed(&health, 0));
+    assert_true(cv_worker_health_awaits(&health));
+    /* Another attempt of that time says the same again. */
+    rest_s = cv_worker_health_postpone(&health, 1, began_s - 1, 0);
+    assert_true(rest_s > 0.5 && rest_s <= 1);
+    for (double expected_s = 2; expected_s <= 256; expected_s *= 2) {
+        const double most_s = expected_s < 64 ? expected_s : 64;
+
+        rest_s = cv_worker_health_postpone(&health, 1, cv_clock_s(), 0);
+        assert_true(rest_s > most_s - 1 && rest_s <= most_s);
+    }
+    cv_worker_health_answered(&health, 1);
+    assert_true(cv_worker_health_is_postponed(&health, 1));
+    rest_s = cv_worker_health_postpone(&health, 1, cv_clock_s(), 100);
+    assert_true(rest_s > 99 && rest_s <= 100);
+    /* A rest that was told ends after this time, and another one is a short one. */
+    cv_worker_health_postpone(&health, 2, cv_clock_s(), 1e-3);
+    while (rested_worker != 2)
+        assert_ok(cv_poller_wait(poller, 1, &err));
+    assert_false(cv_worker_health_is_postponed(&health, 2));
+    cv_worker_health_close(&health);
+    cv_poller_free(poller);
+}
+
+static void a_retry_after_line_tells_seconds(void **state)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } cases[] = {
+        { "Retry-After: 30\n", 30 },
+        { "slow down\nretry-after: 0.5\r\n", 0.5 },
+        { "Retry-After:7", 7 },
+        { "Retry-After: 1e99\n", 24 * 3600 },
+        { "Retry-After: 30\nbye\n", 0 },
+        { "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\n", 0 },
+        { "Retry-After: -3\n", 0 },
+        { "Retry-After: nan\n", 0 },
+        { "Retry-After:\n", 0 },
+        { "", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cv_error_lines lines = { .tail = "" };
+
+        cv_error_lines_keep(&lines, cases[i].text, strlen(cases[i].text));
+        assert_true(cv_error_lines_retry_after(&lines) == cases[i].seconds);
+    }
 }
 
 /* Others try what a domain failed with: until the last of these tries has ended, it waits. */
@@ -334,6 +410,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_parties_are_remembered),
         cmocka_unit_test(a_reason_names_the_failure_it_speaks_of),
+        cmocka_unit_test(rests_double_until_a_success),
+        cmocka_unit_test(a_retry_after_line_tells_seconds),
         cmocka_unit_test(a_suspect_waits_for_the_tries_of_others),
         cmocka_unit_test(failures_of_many_domains_without_a_success_are_not_doubtful),
         cmocka_unit_test(others_first),

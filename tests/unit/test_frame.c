@@ -226,10 +226,21 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     const struct cv_remote_piece piece = { true,     true,           3,
                                            4,        { 0, 10 },      { 100, 200 },
                                            { 7, 9 }, CV_CLOSING_ZERO };
-    const struct cv_remote_end end = {
-        CV_END_TIMED_OUT, -1,          9, 1.5, 101, 102, 103, 200, 201, 0.5, 0.25, 0.125,
-        { 5, 6 },         "took a nap"
-    };
+    const struct cv_remote_end end = { CV_END_TIMED_OUT,
+                                       -1,
+                                       9,
+                                       1.5,
+                                       101,
+                                       102,
+                                       103,
+                                       200,
+                                       201,
+                                       0.5,
+                                       0.25,
+                                       0.125,
+                                       30,
+                                       { 5, 6 },
+                                       "took a nap" };
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cv_remote_piece got_piece;
     struct cv_remote_end got_end;
@@ -256,12 +267,12 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     cv_pack_end(&packer, &end);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_END)->min + strlen(end.fault));
     assert_true(cv_unpack_end(packer.bytes, packer.length, &arena, &got_end));
-    assert_true(got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
-                got_end.signal == 9 && got_end.compute_s == 1.5 &&
-                got_end.hash.high == 5 && got_end.come == 101 &&
-                got_end.come_sum == 102 && got_end.given == 103 &&
-                got_end.output == 200 && got_end.output_sum == 201 &&
-                got_end.system_s == 0.25 && got_end.after_s == 0.125);
+    assert_true(
+        got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
+        got_end.signal == 9 && got_end.compute_s == 1.5 && got_end.hash.high == 5 &&
+        got_end.come == 101 && got_end.come_sum == 102 && got_end.given == 103 &&
+        got_end.output == 200 && got_end.output_sum == 201 && got_end.system_s == 0.25 &&
+        got_end.after_s == 0.125 && got_end.retry_s == 30);
     assert_string_equal(got_end.fault, "took a nap");
     for (size_t n = 0; n < packer.length; n++)
         assert_false(cv_unpack_end(packer.bytes, n, &arena, &got_end));

@@ -21,6 +21,7 @@ static const struct {
     { "failures.halt_on", "--halt" },
     { "failures.halt_share", "--halt" },
     { "failures.isolate", "--isolate" },
+    { "failures.later", "--later" },
     { "failures.ok", "--ok" },
     { "failures.retries", "--retries" },
     { "failures.strict", "--retries" },

@@ -101,7 +101,7 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
     cv_options_add_words(
         call,
         "--split --header --no-header --records --together --max-record --unordered "
-        "--header-out --reduce --commutative --memory --retries --ok --nice "
+        "--header-out --reduce --commutative --memory --retries --ok --later --nice "
         "--backups --pin --ssh --remote --push --connect-timeout --host-timeout",
         &words);
     reach->view.as = values->as;

@@ -358,6 +358,12 @@ static const struct cv_option failure_options[] = {
         "Exit statuses that are not failures, as '0,1' or '0-3'. If no command ends with 0, "
         "the run ends with 1. Default: 0,1 for grep, egrep, fgrep, zgrep, rg, ag, diff and "
         "cmp, else 0."),
+    CV_OPTION(0, "--later", TEXT, "LIST", later,
+        "Exit statuses by which a command asks to be run later, as in --ok, or none. This is "
+        "neither a failure nor a retry: another worker runs the chunk or item, or it waits, and "
+        "the worker rests. It rests for T seconds if the last line on standard error is "
+        "'Retry-After: T', else for 1 s, and each time twice as long, up to 64 s, until it "
+        "succeeds. --ok wins. Default: 75."),
     CV_FLAG(0, "--isolate", 1, isolate,
         "When a chunk fails for good, give its halves to commands of their own, and so "
         "on, until the records are found that make the command fail: only these have no "

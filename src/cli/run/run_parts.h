@@ -30,7 +30,7 @@ struct cv_run_options {
     const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
     uint64_t retries;
-    const char *ok;
+    const char *ok, *later;
     int isolate, commutative, persistent, literal, cat, framed;
     struct cv_strings item_files, rules;
     const char *record_end, *record_start;
@@ -112,6 +112,8 @@ struct cv_worker_list {
 
 /* The statuses of --ok, such as "0,1" or "0-3"; NULL: 0 and 1 for grep, diff and their kin, else 0. */
 int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out);
+/* The statuses of --later; NULL: 75, as EX_TEMPFAIL of sysexits.h. */
+int cv_later_read(const char *text, struct cleave_statuses *out);
 /* --halt; NULL: as if it was not given. */
 int cv_halt_read(const char *text, struct cleave_failure_options *out);
 

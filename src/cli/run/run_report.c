@@ -548,13 +548,15 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
                        const struct cleave_worker_result *worker)
 {
     cv_fields(json,
-              "{name %s, chunks %llu, units %g, failed %llu, rests %llu, busy_s %g, "
+              "{name %s, chunks %llu, units %g, failed %llu, rests %llu, later %llu, "
+              "busy_s %g, "
               "idle_s %g, starts_s %g, speed %g, compute_latency %g, bandwidth %g, "
               "latency %g}",
               worker->name, (unsigned long long)worker->chunks, worker->units,
               (unsigned long long)worker->failures, (unsigned long long)worker->rests,
-              worker->busy_s, fmax(0, run_makespan(result) - worker->busy_s),
-              worker->starts_s, worker->speed_ups, worker->latency_s,
+              (unsigned long long)worker->later, worker->busy_s,
+              fmax(0, run_makespan(result) - worker->busy_s), worker->starts_s,
+              worker->speed_ups, worker->latency_s,
               worker->bandwidth_ups > 0 ? worker->bandwidth_ups : NAN,
               worker->link_latency_s);
 }
@@ -615,12 +617,12 @@ static void summary_json(const struct cleave_execution_result *result,
     put_times(&json, result, report);
     cv_fields(&json,
               "retries %llu, failed_chunks %llu, parted %llu, resumed %llu, "
-              "resumed_bytes %g, folds %llu, lost %llu, backups %llu",
+              "resumed_bytes %g, folds %llu, lost %llu, later %llu, backups %llu",
               (unsigned long long)result->retries, (unsigned long long)result->failed,
               (unsigned long long)result->parted, (unsigned long long)result->resumed,
               report->items == NULL ? result->resumed_bytes : NAN,
               (unsigned long long)result->folds, (unsigned long long)result->lost,
-              (unsigned long long)result->backups);
+              (unsigned long long)result->later, (unsigned long long)result->backups);
     put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
@@ -763,6 +765,9 @@ static void head_text(const struct cleave_execution_result *result,
     if (result->retries > 0)
         cv_text_add(out, ", %llu retr%s", (unsigned long long)result->retries,
                     result->retries == 1 ? "y" : "ies");
+    if (result->later > 0)
+        cv_text_add(out, ", %s asked to be run later",
+                    CV_COUNTED(result->later, "command"));
     if (result->parted > 0)
         cv_text_add(out, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
     if (result->lost > 0)

@@ -217,16 +217,38 @@ static const char *last_program(const char *line, char *word, size_t size)
     }
 }
 
+static int read_statuses(const char *option, const char *text,
+                         struct cleave_statuses *out)
+{
+    for (const char *at = text; at != NULL;) {
+        char *end = NULL;
+        const unsigned long first = strtoul(at, &end, 10);
+        unsigned long last = first;
+
+        if (end > at && *end == '-' && end[1] >= '0' && end[1] <= '9')
+            last = strtoul(end + 1, &end, 10);
+        if (*at < '0' || *at > '9' || (*end != ',' && *end != '\0') || last > 255 ||
+            first > last)
+            return cv_refuse("%s: expected exit statuses from 0 to 255, as '0,1' or "
+                             "'0-3', got '%s'",
+                             option, CV_ECHO(text));
+        for (unsigned long status = first; status <= last; status++)
+            out->bits[status / 64] |= UINT64_C(1) << (status % 64);
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return CV_EXIT_DONE;
+}
+
 int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out)
 {
     const struct cv_run_options *values = call->values;
     const size_t count = cv_item_command_words(call);
     const char *const *words = call->operands;
-    const char *at = values->ok, *line = NULL, *program;
+    const char *line = NULL, *program;
     char word[256];
 
     *out = (struct cleave_statuses){ .bits = { 1 } };
-    if (at == NULL && count > 0) {
+    if (values->ok == NULL && count > 0) {
         if (count == 1)
             line = words[0];
         else if (count == 3 && strcmp(words[1], "-c") == 0 &&
@@ -239,23 +261,19 @@ int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out)
             out->bits[0] = 3;
         return CV_EXIT_DONE;
     }
-    while (at != NULL) {
-        char *end = NULL;
-        const unsigned long first = strtoul(at, &end, 10);
-        unsigned long last = first;
+    return read_statuses("--ok", values->ok, out);
+}
 
-        if (end > at && *end == '-' && end[1] >= '0' && end[1] <= '9')
-            last = strtoul(end + 1, &end, 10);
-        if (*at < '0' || *at > '9' || (*end != ',' && *end != '\0') || last > 255 ||
-            first > last)
-            return cv_refuse("--ok: expected exit statuses from 0 to 255, as '0,1' or "
-                             "'0-3', got '%s'",
-                             CV_ECHO(values->ok));
-        for (unsigned long status = first; status <= last; status++)
-            out->bits[status / 64] |= UINT64_C(1) << (status % 64);
-        at = *end == ',' ? end + 1 : NULL;
-    }
-    return CV_EXIT_DONE;
+int cv_later_read(const char *text, struct cleave_statuses *out)
+{
+    *out = (struct cleave_statuses){ .bits = { 0 } };
+    if (text != NULL && strcmp(text, "none") == 0)
+        return CV_EXIT_DONE;
+    CV_DO(read_statuses("--later", text != NULL ? text : "75", out));
+    return (out->bits[0] & 1) == 0
+               ? CV_EXIT_DONE
+               : cv_refuse(
+                     "--later: status 0 is success; expected others, as '75', or none");
 }
 
 /* --- lists on standard input ---------------------------------------------------------------- */

@@ -370,6 +370,7 @@ static int fill_failures(struct whole_run *run)
 
     CV_DO(cv_halt_read(values->halt, &out->failures));
     CV_DO(cv_ok_read(run->call, &out->failures.ok));
+    CV_DO(cv_later_read(values->later, &out->failures.later));
     CV_DO(cv_backups_read(values->backups, &out->policy.backups));
     CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
                        &out->failures));

@@ -51,6 +51,7 @@ static void sum_worker(const struct cv_exec_run *run, uint32_t place,
     out->name = keep(result, run->pool.names[place]);
     out->chunks = worker->chunks;
     out->failures = worker->failures;
+    out->later = worker->later;
     if (run->pool.health.count > 0)
         out->rests =
             run->pool.health.items[cv_worker_pool_domain(&run->pool, place)].rests;
@@ -346,6 +347,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
     result->resumed = queue->resumed;
     result->resumed_bytes = queue->resumed_units;
     result->lost = queue->lost - queue->given_back;
+    result->later = queue->later;
     result->backups = queue->backups;
     result->bad_ends = queue->bad_ends;
     result->input_bytes = queue->done;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "run/failures/worker_health.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,9 @@
 
 /* The first back-off; each one is twice as long as the one before. */
 static const double REST_S = 1;
+
+/* Rests without a told length are doubled this many times: about a minute at most. */
+enum { REST_DOUBLINGS = 6 };
 
 /* Limit of failures in a row that are accepted. */
 enum { PATIENCE_MOST = 1 << 20 };
@@ -34,8 +38,10 @@ enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
 
 void cv_worker_health_close(struct cv_worker_health *health)
 {
-    for (uint32_t p = 0; p < health->count; p++)
+    for (uint32_t p = 0; p < health->count; p++) {
         cv_poller_cancel(health->poller, &health->items[p].timer);
+        cv_poller_cancel(health->poller, &health->items[p].wait);
+    }
     free(health->items);
     health->items = NULL;
     health->count = health->nresting = health->nfailed = 0;
@@ -161,6 +167,43 @@ void cv_worker_health_note_retried(struct cv_worker_health *health,
     count_retries(health, history, -1);
 }
 
+static void wait_over(void *context)
+{
+    struct cv_health_record *at = context;
+
+    at->later = false;
+    at->health->rested(at->health->context, at->domain, at->since_s);
+}
+
+double cv_worker_health_postpone(struct cv_worker_health *health, uint32_t worker,
+                                 double began_s, double told_s)
+{
+    struct cv_health_record *at = &health->items[worker];
+    const double now_s = cv_clock_s();
+    const uint32_t before =
+        at->postponed < REST_DOUBLINGS ? at->postponed : REST_DOUBLINGS;
+    const double rest_s = told_s > 0 ? told_s : REST_S * (double)(1U << before);
+
+    if (!(told_s > 0) && began_s < at->since_s) /* it began before the last rest */
+        return fmax(0, at->until_s - now_s);
+    at->postponed++;
+    at->since_s = at->later ? at->since_s : now_s;
+    at->until_s = fmax(at->until_s, now_s + rest_s);
+    at->later = true;
+    cv_poller_set(health->poller, &at->wait, at->until_s, wait_over, at);
+    return at->until_s - now_s;
+}
+
+void cv_worker_health_answered(struct cv_worker_health *health, uint32_t worker)
+{
+    health->items[worker].postponed = 0;
+}
+
+bool cv_worker_health_is_postponed(const struct cv_worker_health *health, uint32_t worker)
+{
+    return worker < health->count && health->items[worker].later;
+}
+
 bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain)
 {
     return domain < health->count && health->items[domain].resting;
@@ -181,8 +224,8 @@ bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t d
 
 bool cv_worker_health_awaits(const struct cv_worker_health *health)
 {
-    for (uint32_t p = 0; p < health->count && health->nresting > 0; p++)
-        if (health->items[p].resting && !health->items[p].out)
+    for (uint32_t p = 0; p < health->count; p++)
+        if (health->items[p].later || (health->items[p].resting && !health->items[p].out))
             return true;
     return false;
 }

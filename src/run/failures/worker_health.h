@@ -75,7 +75,13 @@ struct cv_health_record {
     uint32_t retried;  /* pieces that it failed with and that are being tried again */
     bool resting, out;
     struct cv_timer timer; /* end of the back-off */
-    uint64_t failures;     /* in all */
+    /* The worker with this number, not its whole domain: */
+    bool later;           /* it rests, because its command asked to be run later */
+    uint32_t postponed;   /* such requests since its last success */
+    double since_s;       /* begin of its last rest */
+    double until_s;       /* end of its last rest */
+    struct cv_timer wait; /* until then */
+    uint64_t failures;    /* in all */
     uint32_t rests;
     char ways[CV_TRUST_WAYS][80]; /* how commands ended: "exited with status 1" */
     uint8_t nways;
@@ -94,6 +100,8 @@ struct cv_worker_health {
     /* a back-off begins, or the domain is excluded */
     void (*rests)(void *context, uint32_t domain);
     void (*is_back)(void *context, uint32_t domain); /* the back-off has expired */
+    /* the rest of a worker has ended; it began at since_s */
+    void (*rested)(void *context, uint32_t worker, double since_s);
     void *context;
 };
 
@@ -117,6 +125,18 @@ void cv_worker_health_confirm_failure(struct cv_worker_health *health,
 /* Give the domain no work for a moment, until others may be there. */
 void cv_worker_health_pause(struct cv_worker_health *health, uint32_t domain);
 
+/* The command of an attempt that began at began_s asked to be run later: let the worker rest.
+ * told_s: for how long; 0: 1 s, and twice as long after each further request without a
+ * success, up to 64 s. Attempts that began before the rest do not make the next one longer. Returns the
+ * seconds until the end of the rest. */
+double cv_worker_health_postpone(struct cv_worker_health *health, uint32_t worker,
+                                 double began_s, double told_s);
+/* The worker has succeeded: its next rest is a short one. */
+void cv_worker_health_answered(struct cv_worker_health *health, uint32_t worker);
+/* Whether the worker rests because its command asked for it. */
+bool cv_worker_health_is_postponed(const struct cv_worker_health *health,
+                                   uint32_t worker);
+
 /* A piece with that history will be tried again; that attempt has ended. */
 void cv_worker_health_note_retry(struct cv_worker_health *health,
                                  const struct cv_failure_history *history);
@@ -130,7 +150,7 @@ bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t d
 /* Whether the domain has not succeeded since its last back-off: it gets one chunk at a
  * time. */
 bool cv_worker_health_is_probing(const struct cv_worker_health *health, uint32_t domain);
-/* Whether a back-off will expire. */
+/* Whether a back-off or rest will expire. */
 bool cv_worker_health_awaits(const struct cv_worker_health *health);
 /* End all back-offs: no other domain is left, or the user has fixed the cause. */
 void cv_worker_health_clear_backoff(struct cv_worker_health *health);

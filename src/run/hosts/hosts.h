@@ -300,6 +300,7 @@ struct cv_remote_facts {
     uint64_t early;               /* bytes of output that arrived while the command ran */
     uint64_t given;               /* bytes that the command had been given at its end */
     uint64_t kept;                /* bytes of output that stay there */
+    double retry_s;               /* cv_error_lines_retry_after */
     struct cv_content_hash hash;  /* hash of the bytes for the command */
 };
 struct cv_remote_facts cv_remote_facts(const struct cv_slot *slot);

@@ -24,8 +24,8 @@ struct transition {
 /* Ends of a command that had a piece. */
 #define ENDS                                                                    \
     [CV_EVENT_SUCCESS] = GO(FREE, ACCEPT), [CV_EVENT_FAILURE] = GO(FREE, FAIL), \
-    [CV_EVENT_LOST] = GO(FREE, LOSE), [CV_EVENT_DISCARD] = GO(FREE, NONE),      \
-    [CV_EVENT_TAKE_BACK] = GO(FREE, NONE)
+    [CV_EVENT_LOST] = GO(FREE, LOSE), [CV_EVENT_LATER] = GO(FREE, POSTPONE),    \
+    [CV_EVENT_DISCARD] = GO(FREE, NONE), [CV_EVENT_TAKE_BACK] = GO(FREE, NONE)
 
 /* clang-format off */
 static const struct transition transitions[CV_ATTEMPT_STATES][CV_ATTEMPT_EVENTS] = {

@@ -45,6 +45,7 @@ enum cv_attempt_event {
     CV_EVENT_MISMATCH, /* ... but the output differs from lines written before */
     CV_EVENT_FAILURE,  /* the command failed, timed out or was stopped */
     CV_EVENT_LOST,     /* the host was lost                                             */
+    CV_EVENT_LATER,    /* the command asked to be run later (failures.later)            */
     CV_EVENT_DISCARD,  /* the command succeeded after the run had failed */
     CV_ATTEMPT_EVENTS,
 };
@@ -61,6 +62,7 @@ enum cv_attempt_action {
     CV_ACTION_REJECT, /* give the chunk up because of its output                        */
     CV_ACTION_FAIL,   /* decide about the failure */
     CV_ACTION_LOSE,   /* the chunk is left again, or is poison                          */
+    CV_ACTION_POSTPONE, /* the chunk is left again                                      */
 };
 
 struct cv_attempt {

@@ -526,6 +526,17 @@ static void domain_backed_off(void *context, uint32_t domain)
             cv_worker_pool_domain_name(&run->pool, domain), reason);
 }
 
+static void worker_rested(void *context, uint32_t worker, double since_s)
+{
+    struct cv_exec_run *run = context;
+
+    if (run->queue.open && cv_worker_pool_serves(&run->pool, worker))
+        cv_event_queue_push(&run->events, (struct cleave_event){
+                                              .kind = CLEAVE_CAME,
+                                              .worker = worker,
+                                              .start_s = since_s - run->events.began_s });
+}
+
 static void domain_recovered(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
@@ -543,6 +554,7 @@ enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *
 
     health->rests = domain_backed_off;
     health->is_back = domain_recovered;
+    health->rested = worker_rested;
     health->context = run;
     run->memory_kills = cv_memory_kills();
     return cv_worker_health_open(health, run->pool.nworkers, run->poller, err);
@@ -708,7 +720,6 @@ static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
                                                  struct cv_attempt *attempt,
                                                  struct cleave_error *err)
 {
-    run->queue.lost++;
     if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
         CV_TRY(cv_recall_untransferred(run, attempt, err));
     cv_chunk_tell_over(run, attempt);
@@ -717,20 +728,17 @@ static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
 }
 
 /* Put the piece back, or queue it again. */
-static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     struct cleave_error *err)
+static enum cleave_status leave_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      struct cleave_error *err)
 {
     const struct cv_piece piece = attempt->slot.piece;
 
-    run->queue.given_back += cv_remote_facts(&attempt->slot).given_back;
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
     /* Other domains will be tried; or the policy does not know who had it last. */
     if (attempt->chunk.past.count > 0 || attempt->chunk.runs_alone ||
-        attempt->chunk.copied) {
-        run->queue.lost++;
+        attempt->chunk.copied)
         return retry_later(run, attempt, err);
-    }
     run->queue.running--;
     return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
 }
@@ -753,7 +761,6 @@ static uint32_t machines(const struct cv_worker_pool *pool)
 static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       struct cleave_error *err)
 {
-    run->queue.lost++;
     cv_chunk_tell_over(run, attempt);
     attempt->chunk.reported = CV_UNREPORTED;
     attempt->chunk.runs_alone = true;
@@ -782,12 +789,52 @@ enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *att
     *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         keep_written_prefix(attempt);
+    run->queue.lost += !*out_given_up;
     if (alone)
         return retry_alone(run, attempt, err);
-    if (hosts == 0)
-        return lose_chunk(run, attempt, err);
+    if (hosts == 0) {
+        run->queue.given_back += cv_remote_facts(slot).given_back;
+        return leave_chunk(run, attempt, err);
+    }
     cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
     return give_up_poisoned(run, attempt, hosts, err);
+}
+
+/* --- commands that ask to be run later ----------------------------------------------------- */
+
+bool cv_chunk_asks_later(const struct cv_exec_run *run, const struct cv_slot *slot,
+                         enum cv_slot_end end)
+{
+    return end == CV_SLOT_FAILED && slot->fault == NULL && slot->kills == 0 &&
+           slot->process.signal == 0 && slot->process.exit_code > 0 &&
+           cv_status_is_ok(slot->process.exit_code, &run->request->failures.later);
+}
+
+void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt)
+{
+    const struct cv_slot *slot = &attempt->slot;
+    const double told_s = cv_slot_is_remote(slot)
+                              ? cv_remote_facts(slot).retry_s
+                              : cv_error_lines_retry_after(&slot->error_lines);
+    const double rest_s = cv_worker_health_postpone(&run->pool.health, slot->worker,
+                                                    attempt->runs_s, told_s);
+
+    run->pool.tallies[slot->worker].later++;
+    if (run->queue.later++ == 0)
+        cv_note(run->request,
+                "%.200s rests for %.3g s: the command asked to be run later (status %d, "
+                "failures.later)",
+                run->pool.names[slot->worker], rest_s, slot->process.exit_code);
+}
+
+enum cleave_status cv_chunk_postpone(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                     struct cleave_error *err)
+{
+    cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
+                            cv_chunk_busy_s(attempt, cv_clock_s()));
+    cv_attempt_report(run, attempt, CV_SLOT_FAILED, false);
+    set_output_aside(run, attempt, RETRY);
+    return leave_chunk(run, attempt, err);
 }
 
 /* --- commands that cannot start now ---------------------------------------------------- */

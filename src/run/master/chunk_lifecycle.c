@@ -153,7 +153,7 @@ static bool is_unstarted(const struct cv_slot *slot)
 
 static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
                                           const struct cv_attempt *attempt,
-                                          enum cv_slot_end end)
+                                          enum cv_slot_end end, bool later)
 {
     const struct cv_slot *slot = &attempt->slot;
     const bool empty = cv_attempt_is_open(attempt) && cv_attempt_is_empty(attempt);
@@ -161,9 +161,11 @@ static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
     if (is_unstarted(slot))
         return empty ? CV_EVENT_EMPTY_UNSTARTED : CV_EVENT_UNSTARTED;
     if (empty)
-        return end == CV_SLOT_LOST ? CV_EVENT_EMPTY_LOST : CV_EVENT_EMPTY_END;
+        return end == CV_SLOT_LOST || later ? CV_EVENT_EMPTY_LOST : CV_EVENT_EMPTY_END;
     if (end == CV_SLOT_LOST)
         return CV_EVENT_LOST;
+    if (later)
+        return CV_EVENT_LATER;
     if (end != CV_SLOT_DONE)
         return CV_EVENT_FAILURE;
     if (run->events.broken) /* this output may be the one that could not be kept */
@@ -234,8 +236,9 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
                                       enum cv_attempt_action action, enum cv_slot_end end,
                                       struct cleave_error *err)
 {
+    const bool postpones = action == CV_ACTION_POSTPONE;
     enum cleave_status status;
-    bool over = true;
+    bool over = !postpones;
 
     cv_worker_health_note_retried(&run->pool.health, &attempt->chunk.past);
     attempt->output = (double)cv_slot_came(&attempt->slot);
@@ -244,7 +247,8 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
     status = action == CV_ACTION_ACCEPT   ? accept(run, attempt, err)
              : action == CV_ACTION_REJECT ? reject(run, attempt, err)
              : action == CV_ACTION_LOSE   ? cv_chunk_lost(run, attempt, &over, err)
-                                        : cv_chunk_failed(run, attempt, end, &over, err);
+             : postpones                  ? cv_chunk_postpone(run, attempt, err)
+                         : cv_chunk_failed(run, attempt, end, &over, err);
     if (status == CLEAVE_OK && over)
         chunk_over(run, attempt);
     cv_open_chunks_over(run, attempt);
@@ -357,13 +361,18 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
 {
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
-    const enum cv_attempt_event event = classify_end(run, attempt, end);
+    const bool later = cv_chunk_asks_later(run, slot, end);
+    const enum cv_attempt_event event = classify_end(run, attempt, end, later);
     enum cv_attempt_action action;
     enum cleave_status status = CLEAVE_OK;
     bool over = false;
     struct cleave_error err;
 
     cv_start_limiter_ended(&run->limiter);
+    if (later)
+        cv_chunk_rest(run, attempt);
+    else if (end == CV_SLOT_DONE)
+        cv_worker_health_answered(&run->pool.health, slot->worker);
     if (attempt->twin != NULL || attempt->beaten)
         status = end_twin(run, attempt, end, event == CV_EVENT_SUCCESS, &over, &err);
     end_errors(slot, !over);

@@ -443,10 +443,21 @@ static enum cleave_status reassign_orders(struct cv_exec_run *run, uint32_t miss
     return CLEAVE_OK;
 }
 
+/* Whether the policy can give orders of absent workers to others. While all workers rest, the
+ * policy would give them to a resting one. */
+static bool may_reassign(const struct cv_exec_run *run)
+{
+    for (uint32_t w = 0; w < run->pool.nworkers; w++)
+        if (cv_worker_pool_serves(&run->pool, w))
+            return true;
+    return false;
+}
+
 enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err)
 {
     const uint32_t n = run->pool.nworkers;
     uint32_t next = 0;
+    bool cancels;
 
     if (run->queue.growing > 0)
         CV_TRY(cv_open_chunks_grow(run, err));
@@ -456,11 +467,12 @@ enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error 
     CV_TRY(do_again(run, err));
     if (run->queue.pending == 0)
         return CLEAVE_OK;
+    cancels = run->queue.gets_losses && may_reassign(run);
     for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0); w < n;
          w = cv_order_queue_next_worker(&run->queue, w + 1)) {
         if (cv_worker_pool_serves(&run->pool, w))
             CV_TRY(begin_next(run, w, err));
-        else if (run->queue.gets_losses && cv_worker_pool_has_any(&run->pool))
+        else if (cancels)
             cv_order_queue_cancel_worker(&run->queue, w);
     }
     for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0);

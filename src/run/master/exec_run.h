@@ -236,6 +236,14 @@ enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *att
 enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
                                             struct cv_attempt *attempt,
                                             struct cleave_error *err);
+/* Whether the command asks to be run later (failures.later). */
+bool cv_chunk_asks_later(const struct cv_exec_run *run, const struct cv_slot *slot,
+                         enum cv_slot_end end);
+/* Its worker rests. */
+void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* The chunk is left again. */
+enum cleave_status cv_chunk_postpone(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                     struct cleave_error *err);
 /* Count a success: failures.halt_on may halt the run. */
 void cv_chunk_succeeded(struct cv_exec_run *run);
 

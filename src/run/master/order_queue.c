@@ -369,7 +369,6 @@ enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
                                                   (double)(piece->end - piece->begin),
                                               .reported = chunk->reported };
 
-    queue->lost++;
     CV_TRY(cv_source_put_back(queue->source, piece, err));
     if (!queue->gets_losses)
         return order_again(queue, chunk->owner, &pending, err);

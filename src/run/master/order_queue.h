@@ -83,7 +83,7 @@ struct cv_order_queue {
     bool all_asked;    /* at some time nothing was left to order */
     uint32_t running;  /* chunks that are running or queued for a retry */
 
-    uint64_t chunks, retries, failed, resumed, lost, parted, backups;
+    uint64_t chunks, retries, failed, resumed, lost, later, parted, backups;
     uint64_t unread;     /* part of `failed`: the command read nothing */
     uint64_t given_back; /* part of `lost`: by hosts that left in order */
     uint64_t unfit;      /* part of `failed`: no host could run the command */

@@ -583,6 +583,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                      "(journal.path) keeps results here"
                                    : "");
     queue->done -= (double)(end - begin);
+    queue->lost++;
     CV_TRY(cv_input_coverage_lose(&queue->coverage, begin, end, err));
     return cv_order_queue_requeue(queue, &chunk, &piece, err);
 }

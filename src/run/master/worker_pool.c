@@ -31,17 +31,22 @@ const char *cv_worker_pool_domain_name(const struct cv_worker_pool *pool, uint32
                                          : pool->names[domain];
 }
 
-bool cv_worker_pool_serves(const struct cv_worker_pool *pool, uint32_t worker)
+static bool trusts(const struct cv_worker_pool *pool, uint32_t worker)
 {
     return cv_worker_pool_there(pool, worker) &&
            !cv_worker_health_in_backoff(&pool->health,
                                         cv_worker_pool_domain(pool, worker));
 }
 
+bool cv_worker_pool_serves(const struct cv_worker_pool *pool, uint32_t worker)
+{
+    return trusts(pool, worker) && !cv_worker_health_is_postponed(&pool->health, worker);
+}
+
 void cv_worker_pool_end_backoff(struct cv_worker_pool *pool)
 {
     for (uint32_t w = 0; w < pool->nworkers && pool->health.nresting > 0; w++)
-        if (cv_worker_pool_serves(pool, w))
+        if (trusts(pool, w)) /* maybe it rests for a moment */
             return;
     if (pool->health.nresting > 0 && cv_worker_pool_has_any(pool) &&
         !cv_hosts_connecting(&pool->hosts))

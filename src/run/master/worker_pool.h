@@ -11,6 +11,7 @@
 
 struct cv_worker_stats {
     uint64_t chunks, failures; /* failures: of commands */
+    uint64_t later;            /* commands that asked to be run later */
     double units, busy_s;
     struct cv_time_fit compute;
     struct cv_time_fit link, back; /* of workers on hosts */
@@ -45,8 +46,8 @@ bool cv_worker_pool_has_any(const struct cv_worker_pool *pool);
 uint32_t cv_worker_pool_domain(const struct cv_worker_pool *pool, uint32_t worker);
 const char *cv_worker_pool_domain_name(const struct cv_worker_pool *pool,
                                        uint32_t domain);
-/* Whether the worker can get work: it is connected and not in back-off. end_backoff
- * ends all back-offs if no other worker is left. */
+/* Whether the worker can get work: it is connected, not in back-off, and does not rest.
+ * end_backoff ends all back-offs if no other worker is left. */
 bool cv_worker_pool_serves(const struct cv_worker_pool *pool, uint32_t worker);
 void cv_worker_pool_end_backoff(struct cv_worker_pool *pool);
 /* Whether the host can have workers: it has its own indices, or none yet. */

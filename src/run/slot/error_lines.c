@@ -3,8 +3,10 @@
 #include "run/slot/slot.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/write_all.h"
@@ -37,6 +39,26 @@ const char *cv_error_lines_last(const struct cv_error_lines *lines)
     const bool full = strlen(lines->tail) == sizeof lines->tail - 1;
 
     return full && end != NULL && end[1] != '\0' ? end + 1 : lines->tail;
+}
+
+/* As in an HTTP header: in any case, maybe with '\r' at its end. */
+double cv_error_lines_retry_after(const struct cv_error_lines *lines)
+{
+    static const char name[] = "Retry-After:";
+    const double longest_s = 24 * 3600; /* then the command is asked again */
+    size_t length = strlen(lines->tail);
+    const char *line = lines->tail;
+    double seconds;
+    char *end;
+
+    while (length > 0 && strchr("\r\n", lines->tail[length - 1]) != NULL)
+        length--;
+    for (const char *at = line; at < lines->tail + length; at++)
+        line = *at == '\n' ? at + 1 : line;
+    if (strncasecmp(line, name, sizeof name - 1) != 0)
+        return 0;
+    seconds = strtod(line + sizeof name - 1, &end);
+    return end == lines->tail + length && seconds > 0 ? fmin(seconds, longest_s) : 0;
 }
 
 static void pass(struct cv_slot *slot, size_t length)

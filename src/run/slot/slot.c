@@ -286,9 +286,9 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     else if (slot->items != NULL && slot->items->errors != NULL)
         CV_TRY(
             slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
-    else if (pipes->ahead != NULL)
+    if (errors < 0 && pipes->ahead != NULL)
         cv_error_lines_exchange(slot, pipes->ahead);
-    else if (slot->direct <= 0)
+    else if (errors < 0 && slot->direct <= 0)
         shared = cv_error_lines_open(slot);
     slot->exited = slot->stopping = slot->timed_out = false;
     slot->kills = 0;

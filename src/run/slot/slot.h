@@ -152,6 +152,8 @@ struct cv_error_lines {
 void cv_error_lines_keep(struct cv_error_lines *lines, const char *bytes, size_t length);
 /* The whole lines in the tail; "" if there are none. */
 const char *cv_error_lines_last(const struct cv_error_lines *lines);
+/* The seconds of the last line if that is "Retry-After: SECONDS"; 0: it is not. */
+double cv_error_lines_retry_after(const struct cv_error_lines *lines);
 
 /* A function that writes an output. It returns whether it succeeded, soon after *stop. */
 struct cv_slot_function {

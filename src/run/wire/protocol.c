@@ -197,6 +197,7 @@ static void code_end(struct coder *coder, struct cv_remote_end *end)
     code_real(coder, &end->user_s);
     code_real(coder, &end->system_s);
     code_real(coder, &end->after_s);
+    code_real(coder, &end->retry_s);
     code_hash(coder, &end->hash);
     code_text(coder, &end->fault);
     if (has_values(coder))
@@ -204,7 +205,7 @@ static void code_end(struct coder *coder, struct cv_remote_end *end)
                              end->exit_code > 255 || end->signal < 0 ||
                              end->signal > 127 || !is_duration(end->compute_s) ||
                              !is_duration(end->user_s) || !is_duration(end->system_s) ||
-                             !is_duration(end->after_s);
+                             !is_duration(end->after_s) || !is_duration(end->retry_s);
 }
 
 static void code_seen(struct coder *coder, struct cv_remote_seen *seen)

@@ -168,6 +168,7 @@ struct cv_remote_end {
     uint64_t come, come_sum, given, output, output_sum;
     double user_s, system_s;
     double after_s; /* open piece: time after the end of its input; 0: not known */
+    double retry_s; /* cv_error_lines_retry_after; 0: not told                          */
     struct cv_content_hash hash; /* hash of the bytes for the command, if asked for */
     const char *fault;           /* cv_slot.fault; "": none                             */
 };

@@ -348,6 +348,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     task->end.compute_s = cv_clock_s() - slot->start_s;
     task->end.user_s = seconds(slot->process.usage.ru_utime);
     task->end.system_s = seconds(slot->process.usage.ru_stime);
+    task->end.retry_s = cv_error_lines_retry_after(&slot->error_lines);
     snprintf(task->fault, sizeof task->fault, "%s",
              slot->fault != NULL ? slot->fault : "");
     if (was_signalled(slot, end) && !worker->noticed)
