@@ -91,6 +91,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi-library -x -d 'Wh
 complete -c cleave -n '__fish_seen_subcommand_from run' -l leaders -x -a 'node' -d 'With --mpi: of the ranks of each machine, or of every N of them, one'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l slurm -d 'The tasks of this Slurm job are the workers, for \'cleave run --slurm\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l persistent -d 'Start the command once per worker and give it one chunk after the other:'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l window -x -d 'With --persistent, a command may hold up to K chunks: it reads them'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l cat -d 'Put each chunk into a file, which can be read as often as one likes, and'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l literal -d 'Pass {} and ::: in the command on as they are'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l framed -d 'Be a command of --persistent: pieces come on standard input, each behind'
