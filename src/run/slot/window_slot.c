@@ -726,11 +726,6 @@ enum cleave_status cv_window_init(struct cv_slot *slot, struct cv_slot *first,
     return CLEAVE_OK;
 }
 
-bool cv_window_is_shared(const struct cv_slot *slot, const struct cv_slot *other)
-{
-    return slot->carrier != NULL && slot->carrier == other->carrier;
-}
-
 enum cleave_status cv_window_tell(struct cv_command *command, uint32_t count,
                                   struct cleave_error *err)
 {

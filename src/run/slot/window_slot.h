@@ -29,7 +29,5 @@ enum cleave_status cv_window_init(struct cv_slot *slot, struct cv_slot *first,
 /* Set CLEAVE_WINDOW, the number of pieces that the command may hold; 0: leave it unset. */
 enum cleave_status cv_window_tell(struct cv_command *command, uint32_t count,
                                   struct cleave_error *err);
-/* Whether the slots share a command. */
-bool cv_window_is_shared(const struct cv_slot *slot, const struct cv_slot *other);
 
 #endif
