@@ -164,6 +164,7 @@ struct cleave_more_hosts {
     size_t nhosts;
 };
 
+enum { CLEAVE_WINDOW_MOST = 1024 };   /* chunks that a command may hold */
 enum { CLEAVE_MAX_RECORD = 1 << 30 }; /* default limit for the bytes of a record */
 
 /* The input that is divided among the workers. */
@@ -489,6 +490,9 @@ struct cleave_listener {
 struct cleave_execution {
     const char *const *command; /* borrowed, ends with NULL                            */
     bool persistent; /* the command reads many chunks: docs/guide/persistent.md */
+    /* Chunks that a persistent command may hold at a time; each of them is a worker of the
+     * policy. 0: one, without numbers of answers (docs/guide/endpoints.md). */
+    uint32_t window;
     /* The extent of a chunk is fixed before its command starts, so that the environment
      * of the command has its begin, its end and the number of its first record. */
     bool tell_records;

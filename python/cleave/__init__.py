@@ -5,9 +5,9 @@ SPDX-License-Identifier: MIT
 from ._command import Result, call, plan, run
 from ._map import ItemError, imap, map
 from ._process import CleaveError
-from ._worker import worker
+from ._worker import Later, worker
 
 __version__ = "0.2.0"
 __all__ = [
-    "CleaveError", "ItemError", "Result", "call", "imap", "map", "plan", "run", "worker",
+    "CleaveError", "ItemError", "Later", "Result", "call", "imap", "map", "plan", "run", "worker",
 ]

@@ -1,19 +1,26 @@
 """cleave from Python does what the command does. SPDX-License-Identifier: MIT"""
+import asyncio
+import contextlib
+import email.utils
 import hashlib
+import http.server
 import importlib.util
 import io
 import itertools
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import zipfile
 from pathlib import Path
-from typing import Any, Awaitable, Callable, Dict, Iterator, List, Tuple, Union
+from typing import Any, Awaitable, Callable, Dict, Iterator, List, Set, Tuple, Union
+from unittest import mock
 
 TOP = os.environ.get("CLEAVE_SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "python"))
@@ -374,6 +381,229 @@ class Package(unittest.TestCase):
                     record = wheel.read(names[-1]).decode()
                     self.assertEqual(record.count("\n"), len(names))
         self.assertEqual(len(sums), 1)
+
+
+def heads(data: bytes) -> Dict[int, Tuple[int, bytes]]:
+    """Number, kind and bytes of numbered answers."""
+    found = {}
+    while data:
+        kind, number = data[0], int.from_bytes(data[1:3], "big")
+        value = int.from_bytes(data[3:8], "big")
+        size = value if kind == 0x80 else 0
+        found[number] = (kind, data[8:8 + size] if kind == 0x80 else data[3:8])
+        data = data[8 + size:]
+    return found
+
+
+class Window(unittest.TestCase):
+    def answers(self, answer: Callable[[bytes], Any], data: bytes, **options: Any) -> bytes:
+        out = io.BytesIO()
+        with mock.patch.dict(os.environ, CLEAVE_WINDOW="4"), contextlib.redirect_stderr(io.StringIO()):
+            cleave.worker(answer, chunks=io.BytesIO(data), answers=out, **options)
+        return out.getvalue()
+
+    def test_functions_run_in_threads_at_the_same_time(self) -> None:
+        met = threading.Barrier(4, timeout=60)
+
+        def upper(chunk: bytes) -> bytes:
+            met.wait()
+            return chunk.upper()
+
+        made = heads(self.answers(upper, b"".join(frame(b"%d a" % i) for i in range(8))))
+        self.assertEqual(made, {i: (0x80, b"%d A" % i) for i in range(8)})
+
+    def test_coroutines_run_in_one_loop(self) -> None:
+        held = []
+
+        async def upper(chunk: bytes) -> bytes:
+            held.append(chunk)
+            while len(held) < 4:
+                await asyncio.sleep(0.001)
+            return chunk.upper()
+
+        made = heads(self.answers(upper, b"".join(frame(b"%d a" % i) for i in range(8))))
+        self.assertEqual(made, {i: (0x80, b"%d A" % i) for i in range(8)})
+
+    def test_no_more_than_the_window(self) -> None:
+        running: List[int] = [0, 0]
+        lock = threading.Lock()
+
+        def count(chunk: bytes) -> None:
+            with lock:
+                running[0] += 1
+                running[1] = max(running)
+            time.sleep(0.001)
+            with lock:
+                running[0] -= 1
+
+        self.answers(count, frame(b"x") * 50, window=2)
+        self.assertLessEqual(running[1], 2)
+        for bad in (0, -1, "2", 1.5):
+            with self.assertRaisesRegex(ValueError, "window: expected a number of at least 1"):
+                self.answers(count, b"", window=bad)
+
+    def test_failures_and_later(self) -> None:
+        def fail(chunk: bytes) -> bytes:
+            if chunk == b"later":
+                raise cleave.Later(2.5)
+            return b"%d" % (6 // int(chunk))
+
+        async def fail_soon(chunk: bytes) -> bytes:
+            return fail(chunk)
+
+        for function in (fail, fail_soon):
+            made = heads(self.answers(function, frame(b"3") + frame(b"0") + frame(b"later")))
+            self.assertEqual(made, {0: (0x80, b"2"), 1: (0x81, bytes(5)),
+                                    2: (0x82, (2500).to_bytes(5, "big"))})
+
+    def test_later_without_a_window(self) -> None:
+        def later(chunk: bytes) -> bytes:
+            raise cleave.Later(1)
+
+        out = io.BytesIO()
+        cleave.worker(later, chunks=io.BytesIO(frame(b"x")), answers=out)
+        self.assertEqual(out.getvalue(), b"\2" + (1000).to_bytes(7, "big"))
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    """Answers what the prompt asks for."""
+
+    protocol_version = "HTTP/1.1"
+    asked: List[str] = []
+    connections: Set[Any] = set()
+    headers_seen: List[str] = []
+
+    def do_POST(self) -> None:
+        prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["prompt"]
+        self.asked.append(prompt)
+        self.connections.add(self.client_address)
+        self.headers_seen.append(self.headers.get("X-Key", ""))
+        first = self.asked.count(prompt) == 1
+        if prompt.startswith("limit") and first:
+            self.reply(429, b"", ("Retry-After", "0.05"))
+        elif prompt.startswith("busy") and first:
+            self.reply(503, b"", ("Retry-After", email.utils.formatdate(time.time() - 5)))
+        elif prompt.startswith("error"):
+            self.reply(500, b"no such model\nmore\n")
+        elif prompt.startswith("slow"):
+            time.sleep(3)
+            self.close_connection = True
+        elif prompt.startswith("cut"):
+            self.send_response(200)
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b"half")
+            self.close_connection = True
+        elif prompt.startswith("noise"):
+            self.wfile.write(b"this is no HTTP\r\n\r\n")
+            self.close_connection = True
+        elif prompt.startswith("text"):
+            self.reply(200, b"two\nlines\n")
+        elif prompt.startswith("pretty"):
+            self.reply(200, json.dumps({"answer": "x"}, indent=2).encode())
+        else:
+            self.reply(200, json.dumps({"answer": prompt.upper()}).encode())
+
+    def reply(self, status: int, body: bytes, *headers: Tuple[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class Http(unittest.TestCase):
+    def setUp(self) -> None:
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1?a=b"
+        Endpoint.asked.clear()
+        Endpoint.connections.clear()
+        Endpoint.headers_seen.clear()
+
+    def tearDown(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def post(self, prompts: List[str], *words: str, **options: Any) -> cleave.Result:
+        records = "".join(json.dumps({"prompt": prompt}) + "\n" for prompt in prompts)
+        env = {**os.environ, "PYTHONPATH": os.path.join(TOP, "python"), "KEY": "secret"}
+        return cleave.run([sys.executable, "-m", "cleave.http", self.url, *words],
+                          input=records.encode(), persistent=True, workers=1, split="lines",
+                          check=False, env=env, **{"window": 4, "records": 1, "block": 1, **options})
+
+    def test_answers_come_in_order_and_connections_are_kept(self) -> None:
+        prompts = [f"word {i}" for i in range(100)]
+        done = self.post(prompts)
+        self.assertEqual((done.output or b"").decode().splitlines(),
+                         [json.dumps({"answer": prompt.upper()}) for prompt in prompts])
+        self.assertLessEqual(len(Endpoint.connections), 4)
+        self.assertEqual(len(Endpoint.asked), 100)
+
+    def test_later_is_no_failure(self) -> None:
+        done = self.post(["a", "limit 1", "busy 1", "b"])
+        self.assertEqual(done.status, 0, done.messages)
+        self.assertEqual((done.output or b"").count(b"\n"), 4)
+        self.assertEqual(Endpoint.asked.count("limit 1"), 2)
+        self.assertGreaterEqual(done.facts["later"], 2)
+
+    def test_records_fail_alone_and_are_asked_once(self) -> None:
+        bad = ["error 1", "cut 1", "noise 1", "text 1", "slow 1"]
+        done = self.post([*bad, "a", "pretty", "b"], "--timeout", "1")
+        self.assertEqual(done.status, 1)
+        self.assertEqual((done.output or b"").decode(), '{"answer": "A"}\n{"answer":"x"}\n{"answer": "B"}\n')
+        self.assertEqual(sorted(Endpoint.asked), sorted([*bad, "a", "pretty", "b"]))
+        for text in ("status 500: no such model", "no response within 1 s",
+                     "expected JSON or one line, got several lines"):
+            self.assertIn(text, done.messages)
+
+    def test_options(self) -> None:
+        env = {**os.environ, "PYTHONPATH": os.path.join(TOP, "python"), "KEY": "secret"}
+        done = cleave.run([sys.executable, "-m", "cleave.http", self.url, "--field", "prompt",
+                           "--header", "X-Key: $KEY", "--window", "1"],
+                          input=b"plain text\nmore text\n", persistent=True, records=1, block=1, window=3, split="lines",
+                          workers=1, env=env)
+        self.assertIn(b'{"answer": "PLAIN TEXT"}', done.output or b"")
+        self.assertEqual(set(Endpoint.headers_seen), {"secret"})
+
+    def test_chunks_of_several_records_are_refused(self) -> None:
+        done = self.post(["a", "b"], records=2)
+        self.assertEqual(done.status, 1)
+        self.assertIn("expected chunks of one record (-N 1), got 2 records", done.messages)
+        self.assertEqual(Endpoint.asked, [])
+
+    def test_bad_arguments(self) -> None:
+        for words, said in (
+            (["ftp://x/"], "expected http://HOST/PATH"),
+            (["http://x/", "--timeout", "0"], "expected a number above 0, got '0'"),
+            (["http://x/", "--window", "none"], "expected a number of at least 1, got 'none'"),
+            (["http://x/", "--header", "nothing"], "expected 'NAME: VALUE', got 'nothing'"),
+        ):
+            done = subprocess.run([sys.executable, "-m", "cleave.http", *words], text=True,
+                                  capture_output=True, cwd=os.path.join(TOP, "python"))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+
+    def test_no_endpoint_fails_each_record(self) -> None:
+        self.server.server_close()
+        done = self.post(["a", "b"])
+        self.assertEqual(done.status, 1)
+        self.assertIn("ConnectionRefusedError", done.messages)
+
+    def test_retry_after_is_a_number_or_a_date(self) -> None:
+        from cleave.http import retry_after_s
+
+        self.assertEqual(retry_after_s("2.5", 0), 2.5)
+        self.assertEqual(retry_after_s("Thu, 01 Jan 1970 00:00:09 GMT", 2), 7)
+        self.assertEqual(retry_after_s("-1", 0), 0)
+        self.assertEqual(retry_after_s("9" * 30, 0), 24 * 3600)
+        for bad in (None, "", "soon", "nan", "inf"):
+            self.assertIsNone(retry_after_s(bad, 0))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ static void require_at(int truth, const char *text, int line)
 /* Result: all bytes kept, in order, and a mark after each answer. */
 struct heard {
     unsigned char *bytes; /* owned */
-    size_t length, answers, refusals;
+    size_t length, answers, refusals, laters;
     bool no_length;
 };
 
@@ -46,6 +46,11 @@ static void read_whole(const uint8_t *data, size_t size, bool in_parts, struct h
         at += CV_FRAME;
         if (length == UINT64_MAX) {
             out->refusals++;
+            out->answers++;
+            continue;
+        }
+        if (length >> 56 == 2) { /* later */
+            out->laters++;
             out->answers++;
             continue;
         }
@@ -121,6 +126,7 @@ static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size
         require(cv_persistent_read(&persistent, "x", 1, &kept) == CV_ANSWER_UNASKED);
         out->answers++;
         out->refusals += persistent.refused;
+        out->laters += persistent.later_s > 0;
         ask(&persistent);
     }
 }
@@ -160,7 +166,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_whole(data + LENGTHS, size - LENGTHS, in_parts, &whole);
     read_pieces(data, data + LENGTHS, size - LENGTHS, in_parts, &pieces);
     require(whole.no_length == pieces.no_length);
-    require(whole.answers == pieces.answers && whole.refusals == pieces.refusals);
+    require(whole.answers == pieces.answers && whole.refusals == pieces.refusals &&
+            whole.laters == pieces.laters);
     require(whole.length == pieces.length &&
             memcmp(whole.bytes, pieces.bytes, whole.length) == 0);
     if (size > LENGTHS)

@@ -188,6 +188,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
                                        .environment = environment,
                                        .directory = "/tmp",
                                        .persistent = true,
+                                       .window = 3,
                                        .timeout_s = 2.5,
                                        .silence_s = 30,
                                        .memory = 1 << 20,
@@ -208,7 +209,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
     assert_string_equal(got.names[1], "a.1");
     assert_null(got.names[2]);
     assert_string_equal(got.environment[0], "A=1");
-    assert_true(got.persistent && !got.hashes);
+    assert_true(got.persistent && got.window == 3 && !got.hashes);
     assert_true(got.timeout_s == 2.5 && got.silence_s == 30 && got.memory == 1 << 20);
     assert_true(got.nfiles == 1 && got.files[0].size == 12345 &&
                 got.files[0].mtime_ns == -7 && got.files[0].ends.low == 2);

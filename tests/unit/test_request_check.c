@@ -81,6 +81,14 @@ static void exclusions_name_both_members(void **state)
           "output.lines: cannot be combined with failures.retries");
     check((struct cleave_execution){ OUT, .output.lines = true, .persistent = true },
           "output.lines: cannot be combined with command.persistent");
+    check((struct cleave_execution){ OUT, .window = 2 },
+          "command.window: expected command.persistent as well");
+    check((struct cleave_execution){ OUT, .window = 2, .persistent = true,
+                                     .policy.backups = CLEAVE_BACKUPS_ON },
+          "command.window: cannot be combined with policy.backups");
+    check((struct cleave_execution){ OUT, .window = CLEAVE_WINDOW_MOST + 1,
+                                     .persistent = true },
+          "command.window: expected at most 1024, got 1025");
     check((struct cleave_execution){ .output.lines = true },
           "output.lines: expected output.descriptor as well");
     check((struct cleave_execution){ OUT, .output.early = true,

@@ -15,6 +15,7 @@ static const struct {
     { "command.framed", "--framed" },
     { "command.literal", "--literal" },
     { "command.persistent", "--persistent" },
+    { "command.window", "--window" },
     { "failures.directory", "--failed" },
     { "failures.halt", "--halt" },
     { "failures.halt_fails", "--halt" },

@@ -36,11 +36,11 @@ const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_
 const struct cv_option *cv_option_find(const struct cv_option_group *groups,
                                        const char *name, size_t length)
 {
-    for (; groups != NULL && groups->title != NULL; groups++)
-        for (size_t i = 0; i < groups->count; i++)
-            if (strncmp(groups->options[i].name, name, length) == 0 &&
-                groups->options[i].name[length] == '\0')
-                return &groups->options[i];
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
+        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
+            return option;
     return NULL;
 }
 

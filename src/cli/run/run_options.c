@@ -218,6 +218,11 @@ static const struct cv_option worker_options[] = {
         "Start the command once per worker and give it one chunk after the other: 8 "
         "bytes of length, the highest first, and the chunk; it answers each in the same "
         "form."),
+    CV_OPTION(0, "--window", COUNT, "K", window,
+        "With --persistent, a command may hold up to K chunks: it reads them without waiting "
+        "and answers each by its number, in any order. CLEAVE_WINDOW tells it K. Give "
+        "-N 1 for chunks of one record. Default: one chunk, answered without a number.",
+        .min = 1, .max = CLEAVE_WINDOW_MOST),
     CV_FLAG(0, "--cat", 1, cat,
         "Put each chunk into a file, which can be read repeatedly, and run the command as a "
         "shell line with the file's name for {}, or after it. The file is removed when the "
@@ -253,7 +258,7 @@ static const struct cv_option worker_options[] = {
     CV_OPTION(0, "--backups", TEXT, "WHEN", backups,
         "When no input is left to start, let an idle worker run a late chunk a second "
         "time. The first result counts, the other command is stopped. auto (default): "
-        "chunks, but not items; nothing with --line-buffer or --ungroup. on: also items, "
+        "chunks, but not items; nothing with --line-buffer, --ungroup or --window. on: also items, "
         "if their commands may run twice at the same time. off: never.", .level = CV_RARE),
 };
 
@@ -590,7 +595,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS, "--framed", CV_NEEDS, "", FRAMED },
     { 0, "--framed", CV_EXCLUDES,
       "--input --output --journal --trace --joblog --failed --pairs --fetch --dry-run "
-      "--json --mpi --serve",
+      "--json --mpi --serve --window",
       FRAMED },
 
     /* other machines */
@@ -688,6 +693,8 @@ static const struct cv_option_rule rules[] = {
       "--ok is for a command that ends after each chunk: expected no --persistent" },
     { 0, "--cat", CV_EXCLUDES, "--persistent",
       "expected --cat or --persistent, got both" },
+    { 0, "--window", CV_NEEDS, "--persistent",
+      "--window is for a command that stays: expected --persistent as well" },
     { .options = NULL },
 };
 

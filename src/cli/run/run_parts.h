@@ -30,7 +30,7 @@ struct cv_run_options {
     int transfer, cleanup, push, shared_input, mpi, slurm;
     const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
-    uint64_t retries;
+    uint64_t retries, window;
     const char *ok, *later;
     int isolate, commutative, persistent, literal, cat, framed;
     struct cv_strings item_files, rules;

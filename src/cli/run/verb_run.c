@@ -458,6 +458,7 @@ static int fill_command(struct whole_run *run)
     /* The file of --cat is complete when its command begins. */
     out->tell_records = asks_for_chunk(out->command) || values->cat;
     out->persistent = values->persistent != 0;
+    out->window = (uint32_t)values->window;
     out->workers.platform = run->workers.platform;
     out->workers.prefixes = run->workers.prefixes;
     out->workers.rates = run->workers.rates;
@@ -613,7 +614,8 @@ static int check_leaders(const struct whole_run *run)
                        : run->request.tell_records && !values->cat
                            ? "a command that reads its chunk number (CLEAVE_CHUNK, ..); "
                              "each leader counts separately"
-                           : NULL;
+                       : values->window > 0 ? "--window"
+                                            : NULL;
     const char *request = values->leaders != NULL ? "--leaders"
                           : values->via.count > 0 ? "--via"
                                                   : "via:";

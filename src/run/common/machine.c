@@ -14,7 +14,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -203,15 +202,12 @@ static int affinity_cores(void)
     return count;
 }
 
-/* The files of control groups are read once: that takes 40 system calls. */
 unsigned cv_usable_cores(void)
 {
-    static _Atomic unsigned granted;
+    const double granted = ceil(cv_cgroup_cores(""));
     const int cores = affinity_cores();
 
-    if (granted == 0)
-        granted = (unsigned)fmax(1, fmin(ceil(cv_cgroup_cores("")), UINT_MAX));
-    return granted < (unsigned)cores ? granted : (unsigned)cores;
+    return (unsigned)fmax(1, fmin(granted, cores));
 }
 
 /* --- affinity ------------------------------------------------------------------------ */

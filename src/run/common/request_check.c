@@ -30,6 +30,7 @@
     X(FAILED_INPUTS, "failures.directory", failures.directory != NULL)                \
     X(TIMEOUT_SHARE, "failures.timeout_share", failures.timeout_share > 0)            \
     X(PERSISTENT, "command.persistent", persistent)                                   \
+    X(WINDOW, "command.window", window > 0)                                           \
     X(HOSTS, "hosts.list", hosts.count > 0)                                           \
     X(INPUT_FILES, "input.files", input.count > 0)                                    \
     X(INPUT_FETCH, "input.fetch", input.fetch != NULL)                                \
@@ -104,6 +105,7 @@ static const struct rule {
     { INPUT_SIZE, 0, BIT(INPUT_FETCH), 0 },
     { INPUT_WEIGHT, 0, 0, BIT(ITEMS) | BIT(INPUT_FETCH) },
     { INPUT_WEIGHT_DEFAULT, 0, BIT(INPUT_WEIGHT), 0 },
+    { WINDOW, 0, BIT(PERSISTENT), BIT(BACKUPS) },
 };
 
 static uint64_t given_members(const struct cleave_execution *request)
@@ -245,6 +247,8 @@ static enum cleave_status check_numbers(const struct cleave_execution *request,
     CV_EXPECT_ENUM(request->failures.halt, CLEAVE_HALT_NOW + 1, err, "failures.halt");
     CV_EXPECT_ENUM(request->failures.halt_on, CLEAVE_HALT_ON_ENDS + 1, err,
                    "failures.halt_on");
+    CV_EXPECT(request->window <= CLEAVE_WINDOW_MOST, err, "command.window",
+              "at most %d, got %u", (int)CLEAVE_WINDOW_MOST, request->window);
     CV_EXPECT(request->workers.count <= CLEAVE_MAX_WORKERS, err, "workers.count",
               "at most %u, got %u", CLEAVE_MAX_WORKERS, request->workers.count);
     return CLEAVE_OK;

@@ -99,6 +99,7 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
                  .environment = request->hosts.environment,
                  .directory = request->hosts.work_directory,
                  .persistent = request->persistent,
+                 .window = request->window,
                  .items = request->items.words != NULL,
                  .cleanup = request->hosts.cleanup,
                  .hashes = request->journal.path != NULL,

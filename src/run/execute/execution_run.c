@@ -325,8 +325,9 @@ static bool may_copy(const struct cleave_execution *request)
 {
     const enum cleave_backups backups = request->policy.backups;
 
-    return backups != CLEAVE_BACKUPS_OFF && !request->output.lines &&
-           !request->output.direct && !cv_result_sink_apart(request) &&
+    return backups != CLEAVE_BACKUPS_OFF && request->window == 0 &&
+           !request->output.lines && !request->output.direct &&
+           !cv_result_sink_apart(request) &&
            (request->items.words == NULL || backups == CLEAVE_BACKUPS_ON);
 }
 

@@ -68,14 +68,15 @@ const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
     return out;
 }
 
-/* Names of its workers: those in the run, if it has workers there. */
+/* Names of its workers: those in the run, if it has workers there. Workers that share a command
+ * are named after the host. */
 static const char **list_names(const struct cv_host *host, struct cv_arena *arena)
 {
     const char **names = cv_array(arena, host->slots + 1u, sizeof *names);
     char made[CV_HOST_NAME_ROOM];
 
     for (uint32_t i = 0; names != NULL && i < host->slots; i++) {
-        names[i] = host->first != CV_HOST_NOWHERE
+        names[i] = host->first != CV_HOST_NOWHERE && cv_hosts_window(host->hosts) == 1
                        ? host->hosts->names[host->first + i]
                        : cv_arena_text(arena, cv_host_worker_name(host, i, made));
         if (names[i] == NULL)
@@ -312,6 +313,7 @@ static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
     if (host->slots > 0)
         return CLEAVE_OK;
     cores = cores < CV_HOST_SLOTS_MOST ? cores : CV_HOST_SLOTS_MOST;
+    cores *= cv_hosts_window(host->hosts);
     host->seats = calloc(cores, sizeof *host->seats);
     if (host->seats == NULL)
         return cv_fail_memory(err, "the slots of a host");

@@ -183,9 +183,9 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->channel = request->connect != NULL ? NULL : request->channel;
     host->given =
         request->connect != NULL || request->channel != NULL ? -1 : request->link;
-    host->slots = request->slots;
+    host->slots = request->slots * cv_hosts_window(hosts);
     host->asks = request->slots == 0;
-    host->seats = request->slots > 0 ? calloc(request->slots, sizeof *host->seats) : NULL;
+    host->seats = host->slots > 0 ? calloc(host->slots, sizeof *host->seats) : NULL;
     host->first = first;
     host->peer = request->peer > 0 ? request->peer : (uint32_t)hosts->count + 1;
     host->leads = request->leads;

@@ -179,6 +179,12 @@ struct cv_hosts {
     struct cv_slot_queue waiting; /* for the port */
 };
 
+/* Slots of a host for each of its commands. */
+static inline uint32_t cv_hosts_window(const struct cv_hosts *hosts)
+{
+    return hosts->terms.job.window > 0 ? (uint32_t)hosts->terms.job.window : 1;
+}
+
 /* --- all hosts ---------------------------------------------------------------------------- */
 
 void cv_hosts_init(struct cv_hosts *hosts);

@@ -144,6 +144,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     remote->facts.kept = host->hosts->keeps ? end->output : 0;
     remote->facts.hash = end->hash;
     remote->facts.retry_s = end->retry_s;
+    slot->later_s = (end->flags & CV_END_LATER) != 0 ? end->retry_s : 0;
     /* Less than the whole piece, if the command of an open piece ended early. */
     remote->facts.given = end->given;
     remote->facts.hashed = (host->shares || cv_is_packed(remote)) &&

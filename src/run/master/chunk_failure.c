@@ -736,9 +736,10 @@ static enum cleave_status leave_chunk(struct cv_exec_run *run, struct cv_attempt
 
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
-    /* Other domains will be tried; or the policy does not know who had it last. */
+    /* Other domains will be tried; the policy does not know who had it last; or a range of as
+     * many bytes could have another number of records. */
     if (attempt->chunk.past.count > 0 || attempt->chunk.runs_alone ||
-        attempt->chunk.copied)
+        attempt->chunk.copied || run->request->input.records > 0)
         return retry_later(run, attempt, err);
     run->queue.running--;
     return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
@@ -808,25 +809,34 @@ bool cv_chunk_asks_later(const struct cv_exec_run *run, const struct cv_slot *sl
 {
     return end == CV_SLOT_FAILED && slot->fault == NULL && slot->kills == 0 &&
            slot->process.signal == 0 && slot->process.exit_code > 0 &&
-           cv_status_is_ok(slot->process.exit_code, &run->request->failures.later);
+           (slot->later_s > 0 ||
+            cv_status_is_ok(slot->process.exit_code, &run->request->failures.later));
 }
 
 void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     const struct cv_slot *slot = &attempt->slot;
-    const double told_s = cv_slot_is_remote(slot)
+    const double told_s = slot->later_s > 0 ? slot->later_s
+                          : cv_slot_is_remote(slot)
                               ? cv_remote_facts(slot).retry_s
                               : cv_error_lines_retry_after(&slot->error_lines);
-    const double rest_s = cv_worker_health_postpone(&run->pool.health, slot->worker,
-                                                    attempt->runs_s, told_s);
+    /* The workers that share its command rest as well. */
+    const uint32_t window = cv_hosts_window(&run->pool.hosts);
+    const uint32_t first = slot->worker - slot->worker % window;
+    double rest_s = 0;
+    char how[32] = "";
 
+    for (uint32_t w = first; w < first + window; w++)
+        rest_s = cv_worker_health_postpone(&run->pool.health, w, attempt->runs_s, told_s);
+    if (!(slot->later_s > 0))
+        snprintf(how, sizeof how, "status %d, ", slot->process.exit_code);
     cv_start_rates_lower(run, slot->worker, &slot->piece);
     run->pool.tallies[slot->worker].later++;
     if (run->queue.later++ == 0)
         cv_note(run->request,
-                "%.200s rests for %.3g s: the command asked to be run later (status %d, "
-                "failures.later)",
-                run->pool.names[slot->worker], rest_s, slot->process.exit_code);
+                "%.200s rests for %.3g s: the command asked to be run later (%s%s)",
+                run->pool.names[slot->worker], rest_s, how,
+                slot->later_s > 0 ? "its answer" : "failures.later");
 }
 
 enum cleave_status cv_chunk_postpone(struct cv_exec_run *run, struct cv_attempt *attempt,

@@ -483,6 +483,18 @@ static void slot_left(void *context, struct cv_slot *slot)
             run->pool.names[slot->worker], how);
 }
 
+/* A persistent command has failed while it held several chunks. */
+static void slot_regiven(void *context, struct cv_slot *slot, uint32_t count)
+{
+    struct cv_exec_run *run = context;
+    char how[64];
+
+    cv_slot_describe_end(slot, how, sizeof how);
+    cv_note(run->request,
+            "%s: the command %s while it held %u chunk%s; each is given again, alone",
+            run->pool.names[slot->worker], how, count, count == 1 ? "" : "s");
+}
+
 static void storing_failed(void *context, const struct cleave_error *err)
 {
     struct cv_exec_run *run = context;
@@ -497,6 +509,7 @@ void cv_chunks_listen(struct cv_exec_run *run, struct cv_slot *slot)
         .ended = slot_ended,
         .broke = storing_failed,
         .left = slot_left,
+        .regiven = slot_regiven,
         .silent = slot_silent,
         .held = slot_held,
         .began = cv_open_chunks_began,

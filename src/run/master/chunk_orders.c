@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
 #include "run/hosts/joining.h"
-#include "run/slot/persistent_slot.h"
+#include "run/slot/window_slot.h"
 
 /* --- attempts of workers, and starts --------------------------------------------------- */
 
@@ -21,6 +21,14 @@ bool cv_may_have_hosts(const struct cleave_execution *request)
            request->hosts.more != NULL;
 }
 
+/* The first slot that shares the command of the worker; NULL: that is its own. */
+static struct cv_slot *first_of_window(const struct cv_exec_run *run, uint32_t worker)
+{
+    const uint32_t place = worker % run->request->window;
+
+    return place > 0 ? &run->table.items[worker - place].items[0].slot : NULL;
+}
+
 static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
                                  struct cv_slot *slot, struct cleave_error *err)
 {
@@ -29,9 +37,12 @@ static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
     cv_slot_init(slot);
     slot->poller = run->poller;
     slot->outputs = run->outputs;
-    slot->listener = cv_start_limiter_has_spare_files(&run->limiter, run->pool.nworkers)
-                         ? &run->request->listener
-                         : NULL;
+    slot->listener =
+        cv_start_limiter_has_spare_files(&run->limiter,
+                                         run->pool.nworkers /
+                                             cv_hosts_window(&run->pool.hosts))
+            ? &run->request->listener
+            : NULL;
     slot->command = &run->pool.commands[worker];
     slot->ok = &run->request->failures.ok;
     slot->timeout_s = run->request->failures.timeout_s;
@@ -51,6 +62,9 @@ static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
     }
     if (host != NULL)
         return cv_remote_init(slot, host, worker - host->first, err);
+    if (run->request->window > 0)
+        return cv_window_init(slot, first_of_window(run, worker), run->request->window,
+                              err);
     if (run->request->persistent)
         cv_persistent_init(slot);
     return CLEAVE_OK;
@@ -84,7 +98,11 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
     if (seat_again(run, worker))
         return CLEAVE_OK;
 
-    CV_TRY(cv_worker_attempts_set(places, away ? ATTEMPTS_AWAY : ATTEMPTS_HERE, err));
+    CV_TRY(cv_worker_attempts_set(places,
+                                  away                       ? ATTEMPTS_AWAY
+                                  : run->request->window > 0 ? 1
+                                                             : ATTEMPTS_HERE,
+                                  err));
     places->max = away && !cv_start_rates_limit(run, worker) ? ATTEMPTS_AWAY : 1;
     for (uint32_t i = 0; i < places->count; i++) {
         const enum cleave_status status =

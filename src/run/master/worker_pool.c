@@ -22,7 +22,9 @@ bool cv_worker_pool_has_any(const struct cv_worker_pool *pool)
 
 uint32_t cv_worker_pool_domain(const struct cv_worker_pool *pool, uint32_t worker)
 {
-    return pool->host_of[worker] != NULL ? pool->host_of[worker]->first : worker;
+    return pool->host_of[worker] != NULL
+               ? pool->host_of[worker]->first
+               : worker - worker % cv_hosts_window(&pool->hosts);
 }
 
 const char *cv_worker_pool_domain_name(const struct cv_worker_pool *pool, uint32_t domain)

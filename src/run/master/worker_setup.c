@@ -14,6 +14,7 @@
 #include "policy/common/reserved_workers.h"
 #include "run/common/machine.h"
 #include "run/hosts/hosts.h"
+#include "run/slot/window_slot.h"
 #include "run/master/exec_run.h"
 #include "run/master/result_sink.h"
 #include "run/master/run_policy.h"
@@ -108,11 +109,11 @@ static enum cleave_status reach_hosts(struct cv_worker_pool *pool,
     return cv_hosts_connect(&pool->hosts, &places->patience, others, stopped_by, err);
 }
 
-/* Indices of a requested worker. A host that has not reported its number of slots has
- * one, and gets its indices later. */
-static uint32_t stands_for(const struct cv_host *host)
+/* Indices of a requested worker: one for each chunk that its command may hold. A host that
+ * has not reported its number of slots has none, and gets its indices later. */
+static uint32_t stands_for(const struct cv_hosts *hosts, const struct cv_host *host)
 {
-    return host == NULL || !host->asks ? 1 : host->slots;
+    return host == NULL || !host->asks ? cv_hosts_window(hosts) : host->slots;
 }
 
 /* Whether a host may come that has no index yet. */
@@ -130,7 +131,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
                                         struct places *places, struct cleave_error *err)
 {
     const bool all = takes_joiners(request);
-    size_t max = places->nasked;
+    size_t max = (size_t)places->nasked * cv_hosts_window(hosts);
     bool anybody = false;
 
     for (size_t i = 0; i < hosts->count; i++)
@@ -141,8 +142,13 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
     for (uint32_t w = 0; w < places->nasked; w++) {
         struct cv_host *host = places->hosts[w];
         const bool there = host == NULL || host->state == CV_HOST_READY;
-        const uint32_t stands = stands_for(host);
+        const uint32_t stands = stands_for(hosts, host);
 
+        if (places->count + stands > CLEAVE_MAX_WORKERS)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "command.window: expected at most %u chunks in all workers, "
+                           "got more",
+                           CLEAVE_MAX_WORKERS);
         anybody = anybody || there;
         if (there || all)
             for (uint32_t i = 0; i < stands; i++)
@@ -187,6 +193,7 @@ static enum cleave_status make_command(struct cv_worker_setup *setup,
                                        uint32_t place, uint32_t worker,
                                        struct cleave_error *err)
 {
+    const uint32_t window = cv_hosts_window(&pool->hosts);
     char slot[16];
 
     CV_TRY(prefix_words(request->workers.prefixes != NULL
@@ -195,8 +202,9 @@ static enum cleave_status make_command(struct cv_worker_setup *setup,
                         &setup->arena, &pool->prefixes[place], err));
     CV_TRY(cv_command_init(&setup->commands[place], pool->prefixes[place],
                            request->command, err));
-    snprintf(slot, sizeof slot, "%u", place + 1);
+    snprintf(slot, sizeof slot, "%u", place / window + 1);
     CV_TRY(cv_command_set(&setup->commands[place], "CLEAVE_SLOT", slot, err));
+    CV_TRY(cv_window_tell(&setup->commands[place], request->window, err));
     return cv_command_set(&setup->commands[place], "CLEAVE_WORKER", pool->names[place],
                           err);
 }
@@ -210,15 +218,23 @@ static enum cleave_status take_place(struct cv_worker_setup *setup,
 {
     const uint32_t worker = places->asked_of[place];
     struct cv_host *host = places->hosts[worker];
+    const uint32_t window = cv_hosts_window(&pool->hosts);
+    char name[300];
 
     pool->host_of[place] = host;
     pool->names[place] = cleave_platform_worker_name(places->request, worker);
     pool->hosts.local_workers = pool->hosts.local_workers || host == NULL;
+    if (host == NULL && window > 1) {
+        snprintf(name, sizeof name, "%.280s.%u", pool->names[place], place % window);
+        pool->names[place] = cv_arena_text(&setup->arena, name);
+        if (pool->names[place] == NULL)
+            return cv_fail_memory(err, "the workers");
+    }
     if (host == NULL)
         return make_command(setup, pool, request, place, worker, err);
     if (place == 0 || pool->host_of[place - 1] != host)
         host->first = place;
-    return host->asks ? cv_worker_pool_name(pool, place, err) : CLEAVE_OK;
+    return host->asks || window > 1 ? cv_worker_pool_name(pool, place, err) : CLEAVE_OK;
 }
 
 /* Bind the local workers to cores, in order. */
@@ -228,14 +244,15 @@ static enum cleave_status pin_commands(struct cv_worker_setup *setup,
                                        struct cleave_error *err)
 {
     cpu_set_t *pins = cv_array(&setup->arena, (size_t)count + 1, sizeof *pins);
+    const uint32_t window = cv_hosts_window(&pool->hosts);
     uint32_t here = 0;
 
     if (pins == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t p = 0; p < count; p++)
         if (pool->host_of[p] == NULL)
-            setup->commands[p].cpus = &pins[here++];
-    return cv_cpu_affinity_here(how, here, pins, err);
+            setup->commands[p].cpus = &pins[here++ / window];
+    return cv_cpu_affinity_here(how, here / window, pins, err);
 }
 
 /* The costs of an unused index, for the policy. */
@@ -496,6 +513,7 @@ enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
 /* Assign indices and attempts to a host that had none. */
 static bool settle(struct cv_exec_run *run, struct cv_host *host)
 {
+    const uint32_t slots = host->slots / cv_hosts_window(&run->pool.hosts);
     struct cleave_error err;
     enum cleave_status status = cv_worker_pool_bind_slot(&run->pool, host, &err);
 
@@ -507,7 +525,7 @@ static bool settle(struct cv_exec_run *run, struct cv_host *host)
     }
     if (host->words == NULL)
         cv_hosts_note(&run->pool.hosts, "%s: %s has joined, with %u slot%s", host->name,
-                      host->machine, host->slots, host->slots == 1 ? "" : "s");
+                      host->machine, slots, slots == 1 ? "" : "s");
     for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
         status = cv_chunks_bind_slot(run, host->first + i, &err);
     if (status != CLEAVE_OK)

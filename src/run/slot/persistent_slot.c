@@ -6,6 +6,7 @@
 #include "run/slot/persistent_slot.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,29 +87,64 @@ static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder 
     return cv_pipe_feeder_watch(feeder, err);
 }
 
-static enum cleave_status give(struct cv_slot *slot, struct cleave_error *err)
+enum cleave_status cv_persistent_put(struct cv_slot *slot, struct cv_pipe_feeder *in,
+                                     struct cv_pipe_feeder *mate,
+                                     struct cleave_error *err)
 {
     struct cv_persistent *persistent = &slot->persistent;
     struct cv_part parts[1 + CV_SLOT_PARTS], mates[2];
     const size_t count = cv_slot_parts(slot, parts + 1);
     const size_t nmates = cv_slot_mate_parts(slot, mates + 1);
 
+    persistent->sent = 0;
+    slot->start_s = cv_clock_s();
+    CV_TRY(put_frame(slot, in, persistent->frames[0], parts, 1 + count, err));
+    return nmates > 0
+               ? put_frame(slot, mate, persistent->frames[1], mates, 1 + nmates, err)
+               : CLEAVE_OK;
+}
+
+static enum cleave_status give(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_persistent *persistent = &slot->persistent;
+
     persistent->given = true;
     persistent->refused = false;
     persistent->part = persistent->begun = false;
     persistent->nhead = 0;
     persistent->left = 0;
-    persistent->sent = 0;
-    slot->start_s = cv_clock_s();
-    CV_TRY(put_frame(slot, &slot->in, persistent->frames[0], parts, 1 + count, err));
-    if (nmates > 0)
-        CV_TRY(
-            put_frame(slot, &slot->mate, persistent->frames[1], mates, 1 + nmates, err));
+    CV_TRY(cv_persistent_put(slot, &slot->in, &slot->mate, err));
     cv_slot_limit(slot);
     return CLEAVE_OK;
 }
 
 /* --- parse answers ------------------------------------------------------------------- */
+
+bool cv_answer_head_read(const unsigned char frame[CV_FRAME], struct cv_answer_head *out)
+{
+    enum { NUMBERED = 0x80, VALUE_BITS = 40 };
+    const uint64_t word = cv_persistent_length(frame);
+    const unsigned kind = frame[0] & ~(unsigned)NUMBERED;
+
+    *out = (struct cv_answer_head){ .kind = CV_ANSWER_FAILED };
+    if (word == UINT64_MAX)
+        return true;
+    out->numbered = (frame[0] & NUMBERED) != 0;
+    out->number = out->numbered ? (uint16_t)(word >> VALUE_BITS & 0xFFFF) : 0;
+    out->value = word & ((UINT64_C(1) << (out->numbered ? VALUE_BITS : 56)) - 1);
+    out->kind = kind == 0   ? CV_ANSWER_BYTES
+                : kind == 2 ? CV_ANSWER_LATER
+                            : CV_ANSWER_FAILED;
+    return kind == 0 || kind == 2 || (kind == 1 && out->numbered && out->value == 0);
+}
+
+double cv_answer_later_s(const struct cv_answer_head *answer)
+{
+    const double least_s = 1e-3,
+                 longest_s = 24 * 3600; /* then the command is asked again */
+
+    return fmin(fmax(1e-3 * (double)answer->value, least_s), longest_s);
+}
 
 bool cv_persistent_answered(const struct cv_persistent *persistent)
 {
@@ -119,8 +155,15 @@ bool cv_persistent_answered(const struct cv_persistent *persistent)
 static enum cv_answer judge_length(struct cv_persistent *persistent)
 {
     uint64_t length = cv_persistent_length(persistent->head);
+    struct cv_answer_head answer;
 
     persistent->refused = length == UINT64_MAX;
+    persistent->later_s = 0;
+    if (cv_answer_head_read(persistent->head, &answer) && !answer.numbered &&
+        answer.kind == CV_ANSWER_LATER) {
+        persistent->later_s = cv_answer_later_s(&answer);
+        length = 0;
+    }
     persistent->part =
         persistent->in_parts && !persistent->refused && (length & CV_STEADY_PART) != 0;
     if (persistent->part)
@@ -204,11 +247,12 @@ static void check_over(struct cv_slot *slot)
     if (slot->out >= 0 && slot->timeout_s > 0)
         cv_poller_cancel(slot->poller, &slot->timer);
     /* For the user as if a command had ended. */
-    slot->process.exit_code = persistent->refused ? 1 : 0;
+    slot->later_s = persistent->later_s;
+    slot->process.exit_code = persistent->refused || slot->later_s > 0 ? 1 : 0;
     slot->process.signal = 0;
     slot->fault = persistent->refused ? "said that it failed" : NULL;
     slot->events->ended(slot->context, slot,
-                        persistent->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
+                        slot->process.exit_code != 0 ? CV_SLOT_FAILED : CV_SLOT_DONE);
 }
 
 static void all_fed(void *context, struct cv_pipe_feeder *feeder)
@@ -448,6 +492,7 @@ static enum cleave_status start_persistent(struct cv_slot *slot, struct cleave_e
         cv_chunk_output_use_blocks(slot->store);
     slot->busy = true;
     slot->unbegun = false;
+    slot->later_s = 0;
     slot->persistent.given = false;
     slot->start_s = cv_clock_s();
     if (slot->kills == 0)

@@ -14,6 +14,11 @@
 /* After cv_slot_init and before the first start: make the slot a persistent one. */
 void cv_persistent_init(struct cv_slot *slot);
 
+/* Give the piece of the slot to the command: a frame for each of the feeders. */
+enum cleave_status cv_persistent_put(struct cv_slot *slot, struct cv_pipe_feeder *in,
+                                     struct cv_pipe_feeder *mate,
+                                     struct cleave_error *err);
+
 /* In a length: other parts of the answer follow. */
 #define CV_STEADY_PART (UINT64_C(1) << 62)
 
@@ -32,6 +37,18 @@ static inline void cv_persistent_length_put(unsigned char frame[CV_FRAME],
     for (int i = CV_FRAME - 1; i >= 0; i--, length >>= 8)
         frame[i] = (unsigned char)(length & 0xFF);
 }
+
+struct cv_answer_head {
+    enum { CV_ANSWER_BYTES, CV_ANSWER_FAILED, CV_ANSWER_LATER } kind;
+    bool numbered;
+    uint16_t number;
+    uint64_t value; /* bytes that follow, or milliseconds */
+};
+
+/* False: no answer begins so. */
+bool cv_answer_head_read(const unsigned char frame[CV_FRAME], struct cv_answer_head *out);
+/* Seconds of CV_ANSWER_LATER: at least a millisecond, at most a day. */
+double cv_answer_later_s(const struct cv_answer_head *answer);
 
 enum cv_answer {
     CV_ANSWER_GOOD,      /* so far */

@@ -486,7 +486,9 @@ bool cv_slot_is_remote(const struct cv_slot *slot)
 
 bool cv_slot_starts(const struct cv_slot *slot)
 {
-    return slot->remote == NULL && (slot->kind->starts_each || slot->process.pid <= 0);
+    const struct cv_slot *carrier = slot->carrier != NULL ? slot->carrier : slot;
+
+    return slot->remote == NULL && (slot->kind->starts_each || carrier->process.pid <= 0);
 }
 
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)

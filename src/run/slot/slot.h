@@ -1,10 +1,11 @@
 /* slot.h -- a command on a piece of the input. SPDX-License-Identifier: MIT
  *
  * A slot starts the command, feeds the piece to it, keeps its output and reports its end. The
- * user of the slot decides how to treat a failure. There are four kinds:
+ * user of the slot decides how to treat a failure. There are five kinds:
  *
  *   single       a command is started for each piece, which may grow (single_slot.c)
  *   persistent   one command processes many pieces (persistent_slot.h)
+ *   window       several slots share a persistent command (window_slot.h)
  *   function     a function runs in a thread instead of a command (thread_slot.c)
  *   remote       another machine runs the command (run/hosts/remote_slot.h)
  *
@@ -59,6 +60,9 @@ struct cv_slot_events {
     void (*broke)(void *context, const struct cleave_error *err);
     /* A persistent command has ended without a piece; see `process` and `fault`. */
     void (*left)(void *context, struct cv_slot *slot);
+    /* ... has failed while it held `count` pieces: each of them is given to another one alone.
+     * See `process` and `fault`. May be NULL. */
+    void (*regiven)(void *context, struct cv_slot *slot, uint32_t count);
     /* The first answer of a persistent command takes long: does it know the protocol? */
     void (*silent)(void *context, struct cv_slot *slot);
     /* The command succeeded, but its children have held its pipes for a while. May be NULL. */
@@ -105,6 +109,7 @@ struct cv_persistent {
     bool leaving;                 /* the input was closed, so that the command ends */
     bool spoke;                   /* a process of this slot has answered */
     bool refused;                 /* the answer is that it failed */
+    double later_s;               /* the answer is to ask again after this time; 0: no */
     bool in_parts;                /* answers may have several parts */
     bool part, begun;             /* a part of the answer follows, has arrived */
     uint64_t answers;             /* number of answers of the process */
@@ -198,6 +203,7 @@ struct cv_slot {
     struct cv_chunk_output *store; /* owned until it is taken away */
     bool stopping, timed_out;      /* see the states above */
     bool exited;
+    double later_s;      /* a persistent command wants the piece after this time; 0: no */
     bool unbegun;        /* a limit prevented the process of a persistent command */
     unsigned kills;      /* signals sent */
     const char *fault;   /* another failure, to follow "the command"; or NULL */
@@ -217,6 +223,8 @@ struct cv_slot {
     struct cv_error_lines error_lines;
     struct cv_open_slot open;
     struct cv_persistent persistent;
+    struct cv_slot
+        *carrier; /* owned by all slots of a window: has the process; or NULL */
     struct cv_slot_function function;
     struct cv_remote *remote; /* owned: slot of another machine (run/hosts); or NULL */
 };

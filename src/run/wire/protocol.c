@@ -140,6 +140,7 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
     code_list(coder, &job->environment);
     code_text(coder, &job->directory);
     code_flag(coder, &job->persistent);
+    code_number(coder, &job->window);
     code_flag(coder, &job->hashes);
     code_flag(coder, &job->items);
     code_flag(coder, &job->cleanup);
@@ -159,7 +160,9 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
     }
     if (has_values(coder))
         coder->from.failed = ((job->items || job->lines) && job->persistent) ||
-                             job->command[0] == NULL || job->names[0] == NULL ||
+                             (job->window > 0 && !job->persistent) ||
+                             job->window > CV_SEATS_MOST || job->command[0] == NULL ||
+                             job->names[0] == NULL ||
                              !(job->timeout_s >= 0 && job->silence_s > 0);
 }
 
@@ -183,7 +186,7 @@ static bool is_duration(double seconds)
 static void code_end(struct coder *coder, struct cv_remote_end *end)
 {
     const uint64_t known = CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED |
-                           CV_END_UNSEEN | CV_END_SPOILED;
+                           CV_END_UNSEEN | CV_END_SPOILED | CV_END_LATER;
 
     code_number(coder, &end->flags);
     code_signed(coder, &end->exit_code);

@@ -127,11 +127,12 @@ struct cv_remote_job {
     const char *const *environment; /* NAME=VALUE, ended by NULL                       */
     const char *directory;          /* to work in; "": the current one                 */
     bool persistent;
-    bool hashes;  /* END has the hash of the bytes that the command was given      */
-    bool items;   /* pieces are items (struct cv_item_message)                     */
-    bool cleanup; /* remove files that were sent or returned                       */
-    bool lines;   /* send lines of outputs while commands run                      */
-    bool early;   /* the master may ask for outputs while commands run (SHOW)      */
+    uint64_t window; /* consecutive slots that share a persistent command; 0: none do */
+    bool hashes;     /* END has the hash of the bytes that the command was given      */
+    bool items;      /* pieces are items (struct cv_item_message)                     */
+    bool cleanup;    /* remove files that were sent or returned                       */
+    bool lines;      /* send lines of outputs while commands run                      */
+    bool early;      /* the master may ask for outputs while commands run (SHOW)      */
     struct cleave_statuses ok; /* of commands that have not failed, besides 0          */
     double timeout_s; /* limit for a command; 0: none                                  */
     double silence_s; /* time without a frame after which the master is lost           */
@@ -155,6 +156,7 @@ enum {
     CV_END_STOPPED = 2,
     CV_END_FAILED = 4,
     CV_END_UNSEEN = 8,   /* a file of an item that was not sent does not exist here    */
+    CV_END_LATER = 32,   /* a persistent command wants the piece after retry_s         */
     CV_END_SPOILED = 16, /* the piece was compressed and cannot be decoded; see `fault` */
 };
 

@@ -199,7 +199,8 @@ void cv_worker_wrote(void *context, struct cv_slot *slot);
 
 /* --- worker_tasks.c --- */
 
-void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
+enum cleave_status cv_worker_seat_init(struct cv_worker *worker, uint32_t index,
+                                       struct cleave_error *err);
 /* Limit the processes that are started. */
 void cv_worker_watch_room(struct cv_worker *worker);
 /* A frame that is allowed now, about a slot or a piece. The task is NULL if it has ended. */

@@ -15,12 +15,19 @@
 #include "base/write_all.h"
 #include "run/common/machine.h"
 #include "run/wire/connect_stderr.h"
+#include "run/slot/window_slot.h"
 #include "run/worker/worker_internal.h"
 
 enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };
 
 /* Limits for the silence of the master before the job sets one, and for the last frame. */
 static const double SILENCE_S = 60, LAST_WORDS_S = 1;
+
+/* The place of the command of a slot: several slots may share one. */
+static uint32_t command_of(const struct cv_worker *worker, uint32_t seat)
+{
+    return seat / (worker->job.window > 0 ? (uint32_t)worker->job.window : 1);
+}
 
 static enum cleave_status set_environment(struct cv_worker *worker, uint32_t seat,
                                           struct cleave_error *err)
@@ -30,11 +37,12 @@ static enum cleave_status set_environment(struct cv_worker *worker, uint32_t sea
     char slot[16], gpu[256];
 
     if (gpus > 0) {
-        CV_TRY(cv_gpu_name(seat % gpus, gpu, sizeof gpu, err));
+        CV_TRY(cv_gpu_name(command_of(worker, seat) % gpus, gpu, sizeof gpu, err));
         CV_TRY(cv_command_set(command, "CUDA_VISIBLE_DEVICES", gpu, err));
     }
-    snprintf(slot, sizeof slot, "%u", seat + 1);
+    snprintf(slot, sizeof slot, "%u", command_of(worker, seat) + 1);
     CV_TRY(cv_command_set(command, "CLEAVE_SLOT", slot, err));
+    CV_TRY(cv_window_tell(command, (uint32_t)worker->job.window, err));
     CV_TRY(cv_command_set(command, "CLEAVE_WORKER", worker->job.names[seat], err));
     for (size_t i = 0; worker->job.environment[i] != NULL; i++) {
         const char *text = worker->job.environment[i], *sign = strchr(text, '=');
@@ -75,7 +83,8 @@ static enum cleave_status pin_commands(struct cv_worker *worker, uint32_t n,
 {
     worker->pins = cv_array(&worker->arena, (size_t)n + 1, sizeof *worker->pins);
     return worker->pins != NULL
-               ? cv_cpu_affinity_here(worker->options->pin, n, worker->pins, err)
+               ? cv_cpu_affinity_here(worker->options->pin, command_of(worker, n - 1) + 1,
+                                      worker->pins, err)
                : cv_fail_memory(err, "the slots");
 }
 
@@ -90,9 +99,9 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
                        job))
         return cv_fail(err, CLEAVE_EINPUT, "expected a job, got something else");
     if (worker->options->lead != NULL) {
-        if (job->items)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "a worker that leads others does no items");
+        if (job->items || job->window > 0)
+            return cv_fail(err, CLEAVE_EINPUT, "a worker that leads others does no %s",
+                           job->items ? "items" : "windows of chunks");
         CV_TRY(worker->options->lead(worker->options->lead_words, job, &worker->arena,
                                      &command, err));
         job->command = command;
@@ -103,6 +112,10 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
     if (n > CV_SEATS_MOST)
         return cv_fail(err, CLEAVE_EINPUT, "expected a job of at most %d slots, got %u",
                        (int)CV_SEATS_MOST, n);
+    if (job->window > 0 && n % job->window != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected slots in groups of %llu, got %u of them",
+                       (unsigned long long)job->window, n);
     /* Paths of the input are those of the master: look before the directory changes. */
     *out_shared = find_files(worker, why, size);
     CV_TRY(cv_worker_enter(worker, err));
@@ -122,10 +135,10 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
     while (worker->nseats < n) {
         const uint32_t seat = worker->nseats++;
 
-        cv_worker_seat_init(worker, seat);
+        CV_TRY(cv_worker_seat_init(worker, seat, err));
         CV_TRY(cv_command_init(&worker->commands[seat], NULL, job->command, err));
         if (worker->pins != NULL)
-            worker->commands[seat].cpus = &worker->pins[seat];
+            worker->commands[seat].cpus = &worker->pins[command_of(worker, seat)];
         CV_TRY(set_environment(worker, seat, err));
     }
     cv_worker_watch_room(worker);
@@ -149,7 +162,7 @@ static void release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
         cv_poller_cancel(worker->poller, &worker->seats[i].hold);
-        cv_slot_done(&worker->seats[i].slot);
+        cv_slot_free(&worker->seats[i].slot);
         cv_arena_done(&worker->seats[i].arena);
         drop_tasks(worker, &worker->seats[i].tasks);
         cv_command_done(&worker->commands[i]);

@@ -15,7 +15,7 @@
 
 #include "base/fail.h"
 #include "run/slot/slot.h"
-#include "run/slot/persistent_slot.h"
+#include "run/slot/window_slot.h"
 #include "run/worker/worker_internal.h"
 
 enum {
@@ -348,7 +348,11 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     task->end.compute_s = cv_clock_s() - slot->start_s;
     task->end.user_s = seconds(slot->process.usage.ru_utime);
     task->end.system_s = seconds(slot->process.usage.ru_stime);
-    task->end.retry_s = cv_error_lines_retry_after(&slot->error_lines);
+    task->end.retry_s = slot->later_s > 0
+                            ? slot->later_s
+                            : cv_error_lines_retry_after(&slot->error_lines);
+    if (slot->later_s > 0)
+        task->end.flags |= CV_END_LATER;
     snprintf(task->fault, sizeof task->fault, "%s",
              slot->fault != NULL ? slot->fault : "");
     if (was_signalled(slot, end) && !worker->noticed)
@@ -421,8 +425,11 @@ static const struct cv_slot_events slot_events = {
 
 /* --- the start of a task ------------------------------------------------------------------ */
 
-void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
+enum cleave_status cv_worker_seat_init(struct cv_worker *worker, uint32_t index,
+                                       struct cleave_error *err)
 {
+    const uint32_t window = (uint32_t)worker->job.window;
+    const uint32_t place = window > 0 ? index % window : 0;
     struct cv_worker_slot *seat = &worker->seats[index];
     struct cv_slot *slot = &seat->slot;
     const bool leads = worker->options->lead != NULL;
@@ -435,7 +442,10 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->command = &worker->commands[index];
     slot->ok = &worker->job.ok;
     slot->timeout_s = worker->job.timeout_s;
-    if (worker->job.persistent || leads)
+    if (window > 0)
+        CV_TRY(cv_window_init(slot, place > 0 ? &worker->seats[index - place].slot : NULL,
+                              window, err));
+    else if (worker->job.persistent || leads)
         cv_persistent_init(slot);
     else
         slot->base = slot->command;
@@ -447,6 +457,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->listener =
         cv_start_limiter_has_spare_files(&worker->limiter, worker->nseats) ? &none : NULL;
     cv_worker_item_seat(worker, slot);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status start(struct cv_worker *worker, struct cv_worker_slot *seat,
