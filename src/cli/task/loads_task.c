@@ -348,7 +348,7 @@ const struct cv_task_kind cv_task_loads = {
     },
     .compare = {
         .name = "compare loads",
-        .summary = "mixing loads, one after the other, and equal shares, in one table",
+        .summary = "ways to share a platform among loads, in one table",
         .description =
             "Gives the same loads to several policies and lists the best first, with how far "
             "each is from the bound that no schedule can beat and from the best of them: a "
@@ -363,7 +363,7 @@ const struct cv_task_kind cv_task_loads = {
                     "examples/loads.yaml\n"
                     "cleave compare loads -p examples/equal.yaml --jobs "
                     "examples/loads.yaml --goal stretch --sweep latency=0:2:0.5 -o "
-                    "latency.html",
+                    "loads.html",
         CV_TASK_VERB(cv_task_compare),
     },
 };
