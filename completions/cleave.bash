@@ -49,9 +49,9 @@ _cleave() {
     fi
     if ((COMP_CWORD == 2)); then
         case ${COMP_WORDS[1]} in
-        plan) _cleave_words ' load reduce streams items'; return ;;
-        simulate) _cleave_words ' load reduce streams items'; return ;;
-        compare) _cleave_words ' load reduce items'; return ;;
+        plan) _cleave_words ' load reduce streams items loads'; return ;;
+        simulate) _cleave_words ' load reduce streams items loads'; return ;;
+        compare) _cleave_words ' load reduce items loads'; return ;;
         esac
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
@@ -313,6 +313,19 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'plan loads')
+        options='--help -h --platform --jobs --goal --seed --policy --param --json --explain --all-workers --gantt --no-gantt --width --trace'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --jobs) _cleave_files -f; return ;;
+        --goal) _cleave_words 'makespan weighted stretch'; return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'plan online johnson smith one-by-one equal apart'; return ;;
+        --param) _cleave_words 'chunk='; return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
     'simulate load')
         options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --answers --stalls --hang --host-timeout --cost-law --copies --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
@@ -434,6 +447,22 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'simulate loads')
+        options='--help -h --platform --jobs --goal --seed --policy --param --runs --noise --threads --json --width --trace'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --jobs) _cleave_files -f; return ;;
+        --goal) _cleave_words 'makespan weighted stretch'; return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'plan online johnson smith one-by-one equal apart'; return ;;
+        --param) _cleave_words 'chunk='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
     'compare load')
         options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --answers --stalls --hang --host-timeout --cost-law --copies --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
@@ -521,6 +550,22 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         esac
         ;;
+    'compare loads')
+        options='--help -h --platform --jobs --goal --seed --policies --param --sweep --runs --noise --threads --json --csv --output --force'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --jobs) _cleave_files -f; return ;;
+        --goal) _cleave_words 'makespan weighted stretch'; return ;;
+        --seed) return ;;
+        --policies) _cleave_list 'plan online johnson smith one-by-one equal apart'; return ;;
+        --param) _cleave_words 'chunk='; return ;;
+        --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        esac
+        ;;
     'report '*)
         options='--help -h --predicted --output --force'
         operands=-f
@@ -562,7 +607,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list'
+        operands='auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list plan online johnson smith one-by-one equal apart'
         case $option in
         esac
         ;;

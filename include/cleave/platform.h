@@ -82,5 +82,26 @@ double cleave_platform_cost(const struct cleave_platform *platform, uint32_t ind
 /* The name of a port rule, as platform files spell it: borrowed, static. */
 const char *cleave_port_name(enum cleave_port port);
 
+/* One of several loads that share a platform. A unit keeps a worker busy for
+ * compute[worker] / speed seconds and its link for transfer / bandwidth seconds; a chunk is
+ * of one load and pays the latencies of worker and link. */
+struct cleave_load {
+    const char *name;
+    double units;          /* above 0; for a policy 0 before it may know the load */
+    double weight;         /* above 0 */
+    double release_s;      /* nothing of it can be sent before */
+    const double *compute; /* borrowed: per worker, above 0 */
+    double transfer;       /* 0 or more */
+    /* set by the library: a bound on its time if it had the platform for itself */
+    double alone_s;
+};
+
+/* What a schedule of several loads is good for. */
+enum cleave_goal {
+    CLEAVE_GOAL_MAKESPAN, /* the end of the last load */
+    CLEAVE_GOAL_WEIGHTED, /* the sum of weight times end over all loads */
+    CLEAVE_GOAL_STRETCH,  /* the largest (end - release) / alone_s */
+};
+
 CLEAVE_END_C
 #endif

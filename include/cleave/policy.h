@@ -30,11 +30,13 @@ CLEAVE_BEGIN_C
 
 /* The task of a policy. In a reduction every worker holds a partial from the beginning,
  * or after its CLEAVE_READY; a worker that has sent its partial takes no further part.
- * Items are a load of indivisible units of given sizes: a chunk is one item. */
+ * Items are a load of indivisible units of given sizes: a chunk is one item. Of several
+ * loads a chunk has units of one. */
 enum cleave_task {
     CLEAVE_TASK_LOAD,
     CLEAVE_TASK_REDUCE,
     CLEAVE_TASK_ITEMS,
+    CLEAVE_TASK_LOADS,
 };
 
 /* Actions of a node of a reduction before its own partial is ready. */
@@ -93,7 +95,8 @@ struct cleave_event {
     /* CLEAVE_DONE in a real run with a reduction: measured time to fold one more
      * result; 0: not measured yet */
     double fold_s;
-    uint64_t item; /* items: number of the item; set by the driver */
+    /* items: number of the item, several loads: of the load; set by the driver */
+    uint64_t item;
 };
 
 enum cleave_order_kind {
@@ -118,7 +121,8 @@ struct cleave_order {
     double time_s;
     uint32_t peer;
     uint64_t chunk; /* for CLEAVE_RETURN */
-    /* CLEAVE_SEND of items: the number of the item, from 0; `units` is its size */
+    /* CLEAVE_SEND of items: the number of the item, from 0; `units` is its size. Of
+     * several loads: the number of the load */
     uint64_t item;
 };
 
@@ -175,6 +179,11 @@ struct cleave_view {
      * cost of an item may differ. */
     const double *sizes;
     uint64_t nitems; /* 0: the load is not made of items */
+    /* Several loads: their sum is units_total. A policy without knows_releases gets units
+     * of 0 for a load before its release, and CLEAVE_WAKE when it is released. */
+    const struct cleave_load *loads;
+    size_t nloads; /* 0: one load, or items */
+    enum cleave_goal goal;
     /* Reductions: when each node has its partial (no node has it at CLEAVE_START);
      * NULL: all have it at the start. A policy that must not know the times may only
      * test for NULL. */
@@ -195,6 +204,9 @@ void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double uni
 /* Ask for `item` to be sent to `worker`, for loads of items. Each item is sent once, and
  * again only after CLEAVE_LOST. */
 void cleave_order_item(struct cleave_orders *orders, uint32_t worker, uint64_t item);
+/* Ask for `units` of one of several loads to be sent to `worker`. */
+void cleave_order_load(struct cleave_orders *orders, uint32_t worker, size_t load,
+                       double units);
 /* Ask for the result of `chunk`, which `worker` has computed, to be sent back. Results
  * wait for the master's port in the order asked for; with port: one, results and sends
  * share it. */
@@ -335,6 +347,8 @@ struct cleave_policy {
      * which takes time. */
     bool minds_folds;
     bool uses_profiles; /* loads: its plan uses the profiles of the view */
+    /* several loads: it may know loads before their release */
+    bool knows_releases;
     /* loads: the parameter with the units of every chunk except the last ones; NULL:
      * sizes differ */
     const char *one_size;

@@ -59,11 +59,16 @@ struct cleave_job {
      * `reads`. */
     const double *sizes;
     uint64_t nitems;
+    /* Not NULL: `nloads` loads, borrowed, that are done for a goal. `load` is 0; the default
+     * policy is "plan". No lifespan, results, packing, errors, `reads` or SimGrid. */
+    const struct cleave_load *loads;
+    size_t nloads;
+    enum cleave_goal goal;
 };
 
 /* A bound for all schedules: a lower bound on the makespan in seconds or, with a
- * lifespan, an upper bound on the units done. Policies of one round are compared with the
- * bound of one round. */
+ * lifespan, an upper bound on the units done; for several loads on the value of their goal.
+ * Policies of one round are compared with the bound of one round. */
 struct cleave_bound {
     const char *name; /* static */
     double value_s;
@@ -74,7 +79,7 @@ struct cleave_chunk {
     double units;
     double send_start_s, send_end_s, compute_start_s, compute_end_s;
     double return_start_s, return_end_s; /* NAN when no result is sent back */
-    uint64_t item;                       /* items: number of the item, from 0 */
+    uint64_t item; /* items: number of the item, from 0; several loads: of the load */
 };
 
 struct cleave_left_out {
@@ -94,6 +99,12 @@ struct cleave_led {
     const char *leader; /* name of the leading workers; NULL: the master */
     uint32_t count;     /* for each leader                                 */
     double units;       /* total of all these workers */
+};
+
+/* Part of a plan for several loads: until_s, units by worker and load. */
+struct cleave_phase {
+    double until_s;
+    const double *quota; /* [worker * nloads + load] */
 };
 
 struct cleave_schedule {
@@ -124,6 +135,12 @@ struct cleave_schedule {
     const struct cleave_led
         *led; /* all workers of the platform file if some lead others */
     size_t nled;
+    /* Several loads; NULL and 0 otherwise: */
+    double value;                   /* of the goal; otherwise the makespan */
+    const double *ends_s, *alone_s; /* per load: its end; its bound alone */
+    const struct cleave_phase
+        *phases; /* of the program at the start, as the policy knew it */
+    size_t nphases;
 };
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,
@@ -252,6 +269,7 @@ struct cleave_trial {
 
 struct cleave_stats {
     uint64_t runs;
+    /* of the makespan; for several loads of the value of the goal */
     double mean_s, stddev_s, stderr_s, q10_s, median_s, q90_s, least_s, most_s;
     double utilisation; /* mean over runs and workers of busy time / makespan */
     double chunks;      /* mean number of chunks                              */

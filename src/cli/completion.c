@@ -24,9 +24,9 @@ enum completes {
 static const struct {
     const char *option, *words;
 } fixed[] = {
-    { "--engine", "native simgrid" },           { "--noise", "none gamma: normal:" },
-    { "--compute-model", "fresh fixed" },       { "--port", "one duplex multi" },
-    { "--halt", "never soon,fail= now,fail=" },
+    { "--engine", "native simgrid" },          { "--noise", "none gamma: normal:" },
+    { "--goal", "makespan weighted stretch" }, { "--compute-model", "fresh fixed" },
+    { "--port", "one duplex multi" },          { "--halt", "never soon,fail= now,fail=" },
 };
 
 #define X(id, name) " " name
@@ -37,6 +37,7 @@ static enum cleave_task task_of(const char *task)
 {
     return strcmp(task, "reduce") == 0  ? CLEAVE_TASK_REDUCE
            : strcmp(task, "items") == 0 ? CLEAVE_TASK_ITEMS
+           : strcmp(task, "loads") == 0 ? CLEAVE_TASK_LOADS
                                         : CLEAVE_TASK_LOAD;
 }
 
@@ -153,6 +154,7 @@ static enum completes operand_completes(const struct cv_verb_list *verbs,
         add_policies(CLEAVE_TASK_LOAD, out_words);
         add_policies(CLEAVE_TASK_REDUCE, out_words);
         add_policies(CLEAVE_TASK_ITEMS, out_words);
+        add_policies(CLEAVE_TASK_LOADS, out_words);
     }
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);

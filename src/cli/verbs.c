@@ -477,7 +477,7 @@ static const struct cv_verb cv_verb_completions = {
 };
 
 extern const struct cv_task_kind cv_task_load, cv_task_reduce, cv_task_streams,
-    cv_task_items;
+    cv_task_items, cv_task_loads;
 extern const struct cv_verb cv_verb_run, cv_verb_check, cv_verb_batch_script,
     cv_verb_slurm_script, cv_verb_split, cv_verb_join, cv_verb_keygen, cv_verb_worker,
     cv_verb_calibrate, cv_verb_report, cv_verb_replay, cv_verb_platform, cv_verb_sample,
@@ -490,9 +490,10 @@ static const struct cv_verb *const table[] = {
     &cv_verb_join,             &cv_verb_keygen,         &cv_verb_worker,
     &cv_verb_batch_script,     &cv_verb_slurm_script,
     &cv_verb_calibrate,        &cv_task_load.plan,      &cv_task_reduce.plan,
-    &cv_task_streams.plan,     &cv_task_items.plan,     &cv_task_load.simulate,
-    &cv_task_reduce.simulate,  &cv_task_streams.simulate, &cv_task_items.simulate,
-    &cv_task_load.compare,     &cv_task_reduce.compare, &cv_task_items.compare,
+    &cv_task_streams.plan,     &cv_task_items.plan,     &cv_task_loads.plan,
+    &cv_task_load.simulate,    &cv_task_reduce.simulate, &cv_task_streams.simulate,
+    &cv_task_items.simulate,   &cv_task_loads.simulate, &cv_task_load.compare,
+    &cv_task_reduce.compare,   &cv_task_items.compare,  &cv_task_loads.compare,
     &cv_verb_report,           &cv_verb_replay,         &cv_verb_platform,
     &cv_verb_sample,           &cv_verb_policies,       &cv_verb_engines,
     &cv_verb_figures,          &cv_verb_version,        &cv_verb_completions,

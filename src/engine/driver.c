@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "engine/driver_loop.h"
+#include "model/loads/loads.h"
 #include "model/platform/profile.h"
 
 #define POLICY_FAULT(driver, err, format, ...)                                           \
@@ -421,8 +422,40 @@ static enum cleave_status check_open_order(struct cv_driver *driver,
     return CLEAVE_OK;
 }
 
+/* Check and note an order about the next chunk of one of several loads. */
+static enum cleave_status part_check_order(struct cv_driver *driver,
+                                           const struct cleave_order *order, double now_s,
+                                           struct cleave_error *err)
+{
+    struct cv_item_check *check = &driver->items;
+    const struct cleave_load *loads = driver->planned->loads;
+    const uint64_t load = order->item;
+
+    if (order->kind != CLEAVE_SEND || load >= driver->view.nloads)
+        return POLICY_FAULT(driver, err, "gave an order about load %llu of %zu",
+                            (unsigned long long)load, driver->view.nloads);
+    if (loads[load].release_s > now_s)
+        return POLICY_FAULT(driver, err, "sent units of load '%s' before its release",
+                            loads[load].name);
+    if (!CV_ROOM(check->of, &check->of_room, (size_t)check->nchunks + 1))
+        return cv_fail_memory(err, "the chunks of a run");
+    check->of[check->nchunks++] = load;
+    driver->left[load] -= order->units;
+    return driver->left[load] >= -CV_DRIVER_SLACK * loads[load].units
+               ? CLEAVE_OK
+               : POLICY_FAULT(driver, err, "sent %g units more of load '%s' than it has",
+                              -driver->left[load], loads[load].name);
+}
+
+void cv_driver_release(struct cv_driver *driver, double now_s)
+{
+    for (size_t k = 0; k < driver->view.nloads; k++)
+        if (driver->planned->loads[k].release_s <= now_s)
+            driver->loads[k] = driver->planned->loads[k];
+}
+
 static enum cleave_status check_load_order(struct cv_driver *driver,
-                                           const struct cleave_order *order,
+                                           const struct cleave_order *order, double now_s,
                                            struct cleave_error *err)
 {
     struct cv_return_check *returns = &driver->returns;
@@ -444,6 +477,8 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
                             order->worker);
     if (driver->view.nitems > 0 && order->kind != CLEAVE_COPY)
         CV_TRY(item_check_order(driver, order, err));
+    if (driver->view.nloads > 0)
+        CV_TRY(part_check_order(driver, order, now_s, err));
     /* A recall may concern several chunks. */
     if (driver->view.memory != NULL && order->kind != CLEAVE_RECALL &&
         order->units > driver->view.memory[order->worker] * (1 + CV_DRIVER_SLACK))
@@ -493,7 +528,7 @@ enum cleave_status cv_driver_check_order(struct cv_driver *driver,
         return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' gave an order of another task",
                        driver->planned->policy->name);
     if (!reduces)
-        return check_load_order(driver, order, err);
+        return check_load_order(driver, order, now_s, err);
     fault = reduce_check_order(&driver->reduce, order);
     if (fault != NULL)
         return POLICY_FAULT(driver, err, "let node %u send to node %u: %s", order->peer,
@@ -544,6 +579,8 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
     if (event->kind == CLEAVE_DONE) {
         outcome->busy_s += event->time_s - event->start_s;
         outcome->makespan_s = event->time_s;
+        if (driver->view.nloads > 0)
+            driver->ends_s[driver->items.of[event->chunk]] = event->time_s;
         if (cv_driver_has_results(driver)) {
             driver->returns.chunks[event->chunk].stage = READY;
             driver->returns.chunks[event->chunk].worker = event->worker; /* a copy */
@@ -656,6 +693,16 @@ static enum cleave_status init_load_checks(struct cv_driver *driver,
         return cv_fail_memory(err, "the state of a policy");
     if (!item_check_begin(&driver->items, view->nitems))
         return cv_fail_memory(err, "the items of a run");
+    if (view->nloads > 0) {
+        if (!CV_NEW(&driver->arena, driver->loads, view->nloads) ||
+            !CV_NEW(&driver->arena, driver->left, view->nloads) ||
+            !CV_NEW(&driver->arena, driver->ends_s, view->nloads))
+            return cv_fail_memory(err, "the loads of a run");
+        memcpy(driver->loads, view->loads, view->nloads * sizeof *driver->loads);
+        for (size_t k = 0; k < view->nloads; k++)
+            driver->left[k] = driver->planned->loads[k].units;
+        driver->view.loads = driver->loads;
+    }
     driver->livelock.items = view->nitems > 0;
     driver->orders.sizes = view->sizes;
     driver->orders.nitems = view->nitems;
@@ -711,7 +758,7 @@ static enum cleave_status record_policy_input(const struct cv_driver *driver,
                                         .changing =
                                             cv_is_changing(driver->run.platform) };
 
-    if (trace == NULL || planned->given)
+    if (trace == NULL || planned->given || planned->loads != NULL)
         return CLEAVE_OK;
     if (driver->run.command != NULL) {
         told.reads = driver->run.command->name;
@@ -804,6 +851,24 @@ enum cleave_status cv_backups_order(struct cv_driver *driver, double now_s,
     return CLEAVE_OK;
 }
 
+/* A policy of several loads gets CLEAVE_WAKE at their releases. */
+static enum cleave_status wake_at_releases(struct cv_driver *driver,
+                                           struct cleave_trace *trace,
+                                           struct cleave_error *err)
+{
+    const struct cv_loop loop = { .submit = driver->engine->submit };
+
+    for (size_t k = 0; k < driver->view.nloads; k++) {
+        const struct cleave_order order = { .kind = CLEAVE_WAKE_AT,
+                                            .time_s =
+                                                driver->planned->loads[k].release_s };
+
+        if (order.time_s > 0)
+            CV_TRY(cv_loop_submit(driver, &order, trace, &loop, err));
+    }
+    return CLEAVE_OK;
+}
+
 /* Use the engine's own loop for plain runs. */
 static enum cleave_status run_loop(struct cv_driver *driver, struct cleave_trace *trace,
                                    struct cv_outcome *outcome, struct cleave_error *err)
@@ -825,6 +890,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     driver->run = *run;
     driver->run.result_ratio = driver->planned->view.result_ratio;
     driver->run.items = driver->planned->view.nitems > 0;
+    driver->run.loads = driver->planned->loads;
     driver->run.copies = driver->planned->view.copies;
     /* If chunks may be opened, no substitute handles losses, as in real runs. */
     driver->run.gets_losses =
@@ -834,11 +900,16 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     CV_TRY(driver->engine->begin(driver->instance, &driver->run, err));
     CV_TRY(start_policy(driver, err));
     CV_TRY(record_policy_input(driver, trace, err));
+    CV_TRY(wake_at_releases(driver, trace, err));
     CV_TRY(run_loop(driver, trace, &outcome, err));
     if (driver->engine->left != NULL) /* the engine may have completed the load itself */
         driver->view.units_left = driver->engine->left(driver->instance);
     CV_TRY(check_end(driver, err));
     outcome.chunks = driver->chunks;
+    outcome.value = driver->view.nloads > 0
+                        ? cv_loads_value(driver->view.goal, driver->planned->loads,
+                                         (uint32_t)driver->view.nloads, driver->ends_s)
+                        : outcome.makespan_s;
     *out = outcome;
     return CLEAVE_OK;
 }

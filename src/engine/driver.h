@@ -21,8 +21,9 @@ struct cv_planned {
     struct cleave_view view;               /* at the beginning of a run */
     const struct cleave_setting *settings; /* borrowed, for the trace */
     size_t nsettings;
-    const struct cv_led_tree *tree; /* borrowed: leaders of the platform; NULL: none */
-    bool given;                     /* a list of chunks, not made by the policy's plan */
+    const struct cv_led_tree *tree;  /* borrowed: leaders of the platform; NULL: none */
+    const struct cleave_load *loads; /* borrowed: several loads, all released, or NULL */
+    bool given;                      /* a list of chunks, not made by the policy's plan */
     struct cv_arena arena;
     struct cv_notes notes;
 };
@@ -60,6 +61,7 @@ struct cv_outcome {
     double makespan_s; /* end of the last computation, return or combination */
     double busy_s;     /* computing, summed over workers             */
     double sent_s;     /* end of the last transfer to a worker       */
+    double value;      /* of the goal of several loads; otherwise the makespan */
     uint64_t chunks, events;
 };
 

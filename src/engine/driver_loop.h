@@ -200,6 +200,9 @@ struct cv_driver {
     struct cv_livelock_check livelock;
     struct cv_assigned_units handed; /* units sent                           */
     struct cv_item_check items;
+    /* in arena, per load of several: as the policy knows it, units left, its end */
+    struct cleave_load *loads;
+    double *left, *ends_s;
     struct cv_open_chunk *open; /* in arena, per worker: chunks that may be extended */
     struct cv_reduce_check reduce;
     struct cv_return_check returns; /* results in any stage */
@@ -217,6 +220,8 @@ static inline bool cv_driver_has_results(const struct cv_driver *driver)
 enum cleave_status cv_driver_check_order(struct cv_driver *driver,
                                          const struct cleave_order *order, double now_s,
                                          struct cleave_error *err);
+/* Several loads: the policy may know those that are released by now. */
+void cv_driver_release(struct cv_driver *driver, double now_s);
 /* Update view, checks and outcome. */
 void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *event,
                           struct cv_outcome *outcome);
@@ -267,7 +272,8 @@ static inline bool cv_driver_is_plain(const struct cv_driver *driver,
 
     return trace == NULL && driver->planned->policy->task != CLEAVE_TASK_REDUCE &&
            !cv_driver_has_results(driver) && !view->opens && !view->copies &&
-           view->nitems == 0 && view->memory == NULL && driver->engine->left == NULL;
+           view->nitems == 0 && view->nloads == 0 && view->memory == NULL &&
+           driver->engine->left == NULL;
 }
 
 /* Only the engine knows what is left if chunks end at records. */
@@ -361,7 +367,9 @@ CV_IN_LOOP void cv_loop_adjust_event(struct cv_driver *driver, struct cleave_eve
 {
     double *done_s;
 
-    if (!loop->plain && driver->view.nitems > 0)
+    if (!loop->plain && driver->view.nloads > 0)
+        cv_driver_release(driver, event->time_s);
+    if (!loop->plain && (driver->view.nitems > 0 || driver->view.nloads > 0))
         event->item = cv_item_check_of(&driver->items, event->chunk);
     if (event->kind != CLEAVE_DONE)
         return;

@@ -27,6 +27,9 @@ struct cv_load {
     uint64_t seed;
     const double *sizes; /* borrowed: nitems, with the sum `units`; NULL: not items */
     uint64_t nitems;
+    const struct cleave_load *loads; /* borrowed: nloads, with the sum `units`, or NULL */
+    size_t nloads;
+    enum cleave_goal goal;
     struct cv_step_budget *budget; /* borrowed: limit of the search for a plan, or NULL */
 };
 
@@ -38,6 +41,7 @@ struct cv_run {
     double stream_end_s; /* when a stream ends, and the units left then */
     double stream_rest;
     double result_ratio; /* set by the driver: units of result per unit of load     */
+    const struct cleave_load *loads; /* set by the driver: several loads, or NULL */
     bool items; /* set by the driver: chunks are items, and noise belongs to the item */
     /* Chunks may be opened: how commands read; NULL: they may not. */
     const struct cv_command_model *command; /* borrowed                            */

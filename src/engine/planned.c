@@ -20,6 +20,8 @@ static enum cleave_status check_items(const struct cleave_policy *policy,
         return REFUSE(policy, err, "is for items, but there are none");
     if (policy->task != CLEAVE_TASK_ITEMS && view->nitems > 0)
         return REFUSE(policy, err, "is not for items");
+    if ((policy->task == CLEAVE_TASK_LOADS) != (view->nloads > 0))
+        return REFUSE(policy, err, "is for another number of loads");
     for (uint64_t i = 0; i < view->nitems; i++)
         if (!(view->sizes[i] >= 0) || isinf(view->sizes[i]))
             return cv_fail(err, CLEAVE_EINPUT,
@@ -162,7 +164,29 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
         .seed = load->seed,
         .sizes = load->sizes,
         .nitems = load->nitems,
+        .loads = load->loads,
+        .nloads = load->nloads,
+        .goal = load->goal,
     };
+}
+
+/* A policy that may not know loads before their release gets units of 0. */
+static enum cleave_status tell_loads(struct cv_planned *planned, struct cleave_error *err)
+{
+    struct cleave_load *loads;
+
+    planned->loads = planned->view.nloads > 0 ? planned->view.loads : NULL;
+    if (planned->loads == NULL || planned->policy->knows_releases)
+        return CLEAVE_OK;
+    if (!CV_NEW(&planned->arena, loads, planned->view.nloads))
+        return cv_fail_memory(err, "the loads");
+    for (size_t k = 0; k < planned->view.nloads; k++) {
+        loads[k] = planned->loads[k];
+        if (loads[k].release_s > 0)
+            loads[k].units = loads[k].alone_s = 0;
+    }
+    planned->view.loads = loads;
+    return CLEAVE_OK;
 }
 
 /* Sends overtake results only if the policy that `auto` picked allows it, as in the
@@ -197,6 +221,8 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
         status = cv_fail_memory(err, "the profiles of workers");
     if (status == CLEAVE_OK)
         status = tell_memory(planned, platform, err);
+    if (status == CLEAVE_OK)
+        status = tell_loads(planned, err);
     if (status == CLEAVE_OK)
         status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)

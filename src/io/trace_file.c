@@ -608,21 +608,31 @@ static enum cleave_status save(const struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
+/* Chunks are items, or of several loads. */
+static bool has_items(const struct cleave_trace *trace)
+{
+    const struct cleave_policy_input *told = cleave_trace_facts(trace)->told;
+    bool any = told != NULL && told->view.nitems > 0;
+
+    for (size_t i = 0; i < cleave_trace_count(trace) && !any; i++)
+        any = cleave_trace_at(trace, i)->is_order &&
+              cleave_trace_at(trace, i)->as.order.item > 0;
+    return any;
+}
+
 enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
                                      const struct cleave_platform *platform,
                                      const char *policy, double load, FILE *file,
                                      struct cleave_error *err)
 {
-    const struct cleave_policy_input *told;
     struct cv_trace_workers workers = { .platform = platform };
 
     CV_EXPECT_POINTER(trace, err, "trace");
     CV_EXPECT_POINTER(platform, err, "platform");
     CV_EXPECT_POINTER(policy, err, "policy");
     CV_EXPECT_POINTER(file, err, "file");
-    told = cleave_trace_facts(trace)->told;
     workers.count = cleave_platform_nworkers(platform);
-    workers.items = told != NULL && told->view.nitems > 0;
+    workers.items = has_items(trace);
     if (!isfinite(load))
         return cv_fail(err, CLEAVE_EINPUT, "expected a finite load");
     return save(trace, &workers, policy, load, file, err);

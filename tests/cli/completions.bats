@@ -26,7 +26,7 @@ try() {
     try cleave pl
     [ "$output" = "plan platform" ]
     try cleave plan ""
-    [ "$output" = "load reduce streams items" ]
+    [ "$output" = "load reduce streams items loads" ]
     try cleave plan load --pol
     [ "$output" = "--policy" ]
     try cleave plan load --policy um

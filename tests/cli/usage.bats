@@ -112,10 +112,10 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
 
 @test "unknown commands are refused with the nearest names" {
     refuses "unknown command 'plna'; did you mean 'plan'?" plna
-    refuses "unknown command 'plan lod'; did you mean 'plan load'?" plan lod
+    refuses "unknown command 'plan lod'; did you mean 'plan load' or 'plan loads'?" plan lod
     refuses "unknown command 'plan reduction'; did you mean 'plan reduce'?" plan reduction
     refuses "unknown command 'simulte'; did you mean 'simulate'?" simulte load
-    refuses "unknown command 'plan lod'; did you mean 'plan load'?" help plan lod
+    refuses "unknown command 'plan lod'; did you mean 'plan load' or 'plan loads'?" help plan lod
     refuses "unexpected argument 'extra'; expected 'cleave help plan load'" help plan load extra
     cleave 2 ''
     [[ $stderr == "cleave: unknown command ''; known: run, check, split,"* ]]

@@ -16,6 +16,7 @@ const struct case_format case_formats[] = {
     { "1", ready_kinds },
     { "1", joint_kinds },
     { "cleave-trees-1", leaders_kinds },
+    { "cleave-loads-1", loads_kinds },
     { "Link-Heterogeneity vs. Node-Heterogeneity in Clusters (Beaumont, Rosenberg)",
       returns_kinds },
     { "none: several rounds with results, this folder", rounds_kinds },

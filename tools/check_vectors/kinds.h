@@ -18,7 +18,7 @@ extern const struct case_kind load_kinds[], load_dynamic_kinds[], reduce_dynamic
 extern const struct case_kind reduce_kinds[], returns_kinds[], rounds_kinds[];
 extern const struct case_kind streams_kinds[], streams_select_kinds[];
 extern const struct case_kind streams_sim_kinds[], ready_kinds[], joint_kinds[];
-extern const struct case_kind leaders_kinds[];
+extern const struct case_kind leaders_kinds[], loads_kinds[];
 
 /* The model of ready times that a case names; false and a failed case if it names none. */
 bool case_ready_model(struct vector_case *c, enum cleave_ready_model *out);

@@ -193,7 +193,8 @@ static void add_rows(const struct cv_task_call *task, const struct cv_screen *sc
 {
     const struct cv_comparison *found = &task->found;
     const bool spread = found->noisy && found->runs >= task->kind->compared->spread_from;
-    const bool chunks = task->kind->kind == CLEAVE_TASK_LOAD;
+    const bool loads = task->kind->kind == CLEAVE_TASK_LOADS;
+    const bool chunks = loads || task->kind->kind == CLEAVE_TASK_LOAD;
     const bool utilisation = task->kind->kind != CLEAVE_TASK_REDUCE;
     const bool lives = found->lives;
     struct cv_table table;
@@ -201,7 +202,7 @@ static void add_rows(const struct cv_task_call *task, const struct cv_screen *sc
 
     snprintf(columns, sizeof columns, "policy|#%s|^%s|^%s%s%s%s",
              lives    ? "units"
-             : spread ? "mean s"
+             : spread ? (loads ? "mean" : "mean s")
                       : task->kind->compared->time,
              lives ? "to bound" : "over bound", lives ? "to best" : "over best",
              chunks ? "|+chunks" : "", utilisation ? "|%utilisation" : "",
@@ -455,7 +456,7 @@ static int show_page(struct cv_task_call *task)
     if (found->lives)
         snprintf(measure, sizeof measure, "units done");
     else
-        snprintf(measure, sizeof measure, "%s%s, s", found->noisy ? "mean " : "",
+        snprintf(measure, sizeof measure, "%s%s", found->noisy ? "mean " : "",
                  task->kind->compared->measure);
     task->kind->compared->page(task, &title, &facts);
     cv_command_line(task->call, &command);

@@ -192,8 +192,8 @@ void cv_sum_add(struct cv_worker_sum *sum, const struct cleave_chunk *chunk)
     sum->chunks++;
 }
 
-static void add_workers(const struct cv_load_job *load, bool all,
-                        const struct cv_screen *screen, struct cv_text *out)
+void cv_schedule_workers(const struct cv_load_job *load, bool all,
+                         const struct cv_screen *screen, struct cv_text *out)
 {
     const struct cleave_schedule *schedule = load->schedule;
     const struct cleave_platform *platform = load->job.platform;
@@ -308,6 +308,8 @@ void cv_schedule_chart(struct cv_task_call *task, const struct cv_screen *screen
         .rows = GANTT_ROWS,
         .utf8 = screen->utf8,
         .colour = screen->colour,
+        .loads = load->several.items,
+        .nloads = load->several.count,
     };
 
     if (!options->gantt)
@@ -327,7 +329,7 @@ void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_text_add(out, "chunks    %zu in %s\n", schedule->nchunks,
                 CV_COUNTED(schedule->rounds, "round"));
     add_leaders(load, out);
-    add_workers(load, options->all_workers, screen, out);
+    cv_schedule_workers(load, options->all_workers, screen, out);
     if (options->all_chunks)
         add_chunks(schedule, load->job.platform, screen, out);
     else if (schedule->rounds > 1)
@@ -336,8 +338,8 @@ void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_schedule_chart(task, screen, out);
 }
 
-static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
-                       const struct cv_load_job *load)
+void cv_field_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
+                    const struct cv_load_job *load)
 {
     const bool items = load->items.count > 0;
 
@@ -346,6 +348,8 @@ static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
         cv_field_count(json, "item", chunk->item);
     if (load->items.names != NULL)
         cv_field_text(json, "name", load->items.names[chunk->item]);
+    if (load->several.count > 0)
+        cv_field_text(json, "load", load->several.items[chunk->item].name);
     cv_field_text(json, "worker",
                   cleave_platform_worker_name(load->job.platform, chunk->worker));
     if (!items)
@@ -457,7 +461,7 @@ void cv_schedule_json(struct cv_task_call *task, struct cv_json *json)
     (items ? json_items : json_method)(json, load);
     cv_field_list(json, "chunks");
     for (size_t k = 0; k < schedule->nchunks; k++)
-        json_chunk(json, &schedule->chunks[k], load);
+        cv_field_chunk(json, &schedule->chunks[k], load);
     cv_json_end(json);
     if (!items)
         json_left_out(json, load);

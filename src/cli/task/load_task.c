@@ -325,7 +325,7 @@ static const char *policy_of(const struct cv_task_call *task)
 
     if (task->options->policy != NULL)
         return task->options->policy;
-    return load->items.count > 0 ? "items" : "auto";
+    return load->items.count > 0 ? "items" : load->several.count > 0 ? "plan" : "auto";
 }
 
 static int simulate(struct cv_task_call *task)
@@ -360,6 +360,9 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         cv_field_count(json, "items", load->items.count);
     else
         cv_field_text(json, "picked", stats->picked);
+    if (load->several.count > 0)
+        cv_fields(json, "goal %s, loads %llu", cv_goal_name(load->job.goal),
+                  (unsigned long long)load->several.count);
     cv_field_number(json, lives ? "work" : "load", stats->load);
     if (lives)
         cv_field_number(json, "lifespan", options->lifespan_s);
@@ -372,7 +375,7 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         cv_field_text(json, "conditions", load->conditions);
     if (options->where.file != NULL)
         cv_field_text(json, "topology", options->where.file);
-    cv_field_times(json, "makespan", stats);
+    cv_field_times(json, load->several.count > 0 ? "value" : "makespan", stats);
     cv_field_number(json, "utilisation", stats->utilisation);
     if (!items)
         cv_field_number(json, "chunks", stats->chunks);
@@ -398,13 +401,15 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_engine_line(options->engine, &options->where, out);
     if (lives)
         cv_text_add(out, "work      %s units as planned\n", CV_SHOW_UNITS(stats->load));
-    cv_text_add(out, "makespan  %s s on average", CV_SHOW_NUMBER(stats->mean_s));
+    cv_text_add(out, "%-9s %s%s on average", cv_goal_name(load->job.goal),
+                CV_SHOW_NUMBER(stats->mean_s), cv_goal_unit(load->job.goal));
     if (!lives)
         cv_text_add(out, ", %.2f%% over the bound",
                     100 * cv_over(stats->mean_s, stats->bound.value_s));
-    cv_text_add(out, "\nbound     %s %s (%s) for %s as declared\n",
-                CV_SHOW_NUMBER(stats->bound.value_s), lives ? "units" : "s",
-                stats->bound.name, items ? "sizes and costs" : "the costs");
+    cv_text_add(out, "\nbound     %s%s (%s) for %s as declared\n",
+                CV_SHOW_NUMBER(stats->bound.value_s),
+                lives ? " units" : cv_goal_unit(load->job.goal), stats->bound.name,
+                items ? "sizes and costs" : "the costs");
     cv_text_add(out, "workers   %u, utilisation %.1f%%\n",
                 cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
     if (!items)
@@ -493,7 +498,7 @@ static enum cleave_status plan_once(const struct cleave_job *job,
 
     CV_TRY(cleave_plan_load(job, &schedule, err));
     *out = (struct cleave_stats){ .runs = 1,
-                                  .mean_s = schedule->makespan_s,
+                                  .mean_s = schedule->value,
                                   .load = schedule->load,
                                   .utilisation = schedule->utilisation,
                                   .chunks = (double)schedule->nchunks,
@@ -590,6 +595,9 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
     } else {
         if (load->items.count > 0)
             cv_field_count(json, "items", load->items.count);
+        if (load->several.count > 0)
+            cv_fields(json, "goal %s, loads %llu", cv_goal_name(load->job.goal),
+                      (unsigned long long)load->several.count);
         if (found->lives)
             cv_field_number(json, "lifespan", options->lifespan_s);
         else if (found->sweep.what != CV_SWEEP_LOAD)
@@ -623,15 +631,16 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
     const struct cv_comparison *found = &task->found;
     const struct cleave_stats *stats = &cell->stats;
     const bool items = task->kind->kind == CLEAVE_TASK_ITEMS;
+    const char *value = task->kind->kind == CLEAVE_TASK_LOADS ? "value" : "makespan";
 
     if (!items)
         cv_field_text(json, "picked", stats->picked);
     if (found->lives)
         cv_field_number(json, "work", stats->load);
     if (found->noisy)
-        cv_field_times(json, "makespan", stats);
+        cv_field_times(json, value, stats);
     else
-        cv_field_number(json, "makespan", stats->mean_s);
+        cv_field_number(json, value, stats->mean_s);
     cv_fields(json, "over_bound %g, over_best %g",
               cv_compare_over_bound(found, index, cell),
               cv_compare_over_best(found, index, cell));
@@ -661,14 +670,19 @@ static void headline(struct cv_task_call *task, struct cv_text *out)
     const struct cv_comparison *found = &task->found;
 
     if (cv_compare_is_sweep(found)) {
-        cv_text_add(out, "%s for %zu values of %s",
-                    found->lives   ? "units done"
-                    : found->noisy ? "mean makespan in s"
-                                   : "makespan in s",
+        const enum cleave_goal goal = ((struct cv_load_job *)task->job)->job.goal;
+
+        cv_text_add(out, "%s%s%s for %zu values of %s",
+                    found->noisy && !found->lives ? "mean " : "",
+                    found->lives ? "units done" : cv_goal_name(goal),
+                    found->lives || goal != CLEAVE_GOAL_MAKESPAN ? "" : " in s",
                     found->sweep.count, found->sweep.name);
         return;
     }
     add_words(task, out);
+    if (task->kind->kind == CLEAVE_TASK_LOADS)
+        cv_text_add(out, ", goal %s",
+                    cv_goal_name(((struct cv_load_job *)task->job)->job.goal));
     if (found->noisy)
         cv_text_add(out, ", %s of each policy, noise %s", CV_COUNTED(found->runs, "run"),
                     task->noise);
@@ -682,9 +696,9 @@ static void add_bounds(struct cv_task_call *task, const struct cv_screen *screen
 
     if (load->reduced)
         cv_then_reduce_plans(&load->joint, screen, out);
-    cv_text_add(out, "%s     %s %s (%s)\n", load->reduced ? "\nload " : "bound",
-                CV_SHOW_NUMBER(bound->value_s), task->found.lives ? "units" : "s",
-                bound->name);
+    cv_text_add(out, "%s     %s%s (%s)\n", load->reduced ? "\nload " : "bound",
+                CV_SHOW_NUMBER(bound->value_s),
+                task->found.lives ? " units" : cv_goal_unit(load->job.goal), bound->name);
 }
 
 static void add_page(struct cv_task_call *task, struct cv_text *title,
@@ -703,18 +717,28 @@ static void add_page(struct cv_task_call *task, struct cv_text *title,
         cv_text_add(facts, "one exact run of each policy, costs as declared");
 }
 
+#define COMPARED                                                              \
+    .check = check_comparison, .apply = apply, .measure_cell = measure_cell,  \
+    .end_value = end_value, .json_head = json_head, .json_bound = json_bound, \
+    .json_cell = json_cell, .headline = headline, .bounds = add_bounds, .page = add_page
 const struct cv_task_comparison cv_load_compared = { .time = "time s",
-                                                     .measure = "makespan",
-                                                     .check = check_comparison,
-                                                     .apply = apply,
-                                                     .measure_cell = measure_cell,
-                                                     .end_value = end_value,
-                                                     .json_head = json_head,
-                                                     .json_bound = json_bound,
-                                                     .json_cell = json_cell,
-                                                     .headline = headline,
-                                                     .bounds = add_bounds,
-                                                     .page = add_page };
+                                                     .measure = "makespan, s",
+                                                     COMPARED };
+const struct cv_task_comparison cv_loads_compared = { .time = "value",
+                                                      .measure = "value of the goal",
+                                                      COMPARED };
+
+const char *cv_goal_name(enum cleave_goal goal)
+{
+    static const char *const names[] = { "makespan", "weighted", "stretch" };
+
+    return names[goal];
+}
+
+const char *cv_goal_unit(enum cleave_goal goal)
+{
+    return goal == CLEAVE_GOAL_STRETCH ? "" : " s";
+}
 
 /* clang-format off */
 const struct cv_task_kind cv_task_load = {

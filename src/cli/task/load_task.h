@@ -3,6 +3,7 @@
 #ifndef CV_LOAD_TASK_H
 #define CV_LOAD_TASK_H
 #include "cli/task/task.h"
+#include "io/loads_file.h"
 #include "io/sizes_file.h"
 #include "model/joint/joint.h"
 
@@ -39,12 +40,14 @@ struct cv_load_job {
     struct cv_price price;
     bool reduced; /* `joint` is used */
     struct cv_then_reduce joint;
-    struct cleave_stats exact;  /* one exact run of a policy before a reduction */
-    const char *conditions;     /* conditions of simulations, in words; NULL: none */
-    struct cv_sizes items;      /* in the arena; none: a load */
-    struct cv_worker_sum *sums; /* per worker of the plan, in the arena */
-    double list_order_s;        /* items in the order of their list; NAN: planned so */
-    struct cleave_job swept;    /* compare: the job for a value of the sweep ... */
+    struct cleave_stats exact;    /* one exact run of a policy before a reduction */
+    const char *conditions;       /* conditions of simulations, in words; NULL: none */
+    struct cv_sizes items;        /* in the arena; none: a load */
+    struct cv_loads_list several; /* in the arena; none: one load */
+    double apart_s;               /* several: the sum of their bounds alone */
+    struct cv_worker_sum *sums;   /* per worker of the plan, in the arena */
+    double list_order_s;          /* items in the order of their list; NAN: planned so */
+    struct cleave_job swept;      /* compare: the job for a value of the sweep ... */
     struct cleave_platform
         *swept_platform; /* ... and its platform, owned; NULL: unchanged */
 };
@@ -84,7 +87,10 @@ bool cv_conditions_vary(const struct cleave_conditions *conditions);
 
 /* For loads and for items. */
 extern const struct cv_task_part cv_load_simulated;
-extern const struct cv_task_comparison cv_load_compared;
+extern const struct cv_task_comparison cv_load_compared, cv_loads_compared;
+/* "makespan", "weighted" or "stretch"; " s" or "". */
+const char *cv_goal_name(enum cleave_goal goal);
+const char *cv_goal_unit(enum cleave_goal goal);
 
 /* "2000 units on 8 workers, 0.5 of result per unit", "3 items of 8 units in all on 2 workers",
  * or the words for a lifespan. */
@@ -96,6 +102,11 @@ void cv_schedule_headline(const struct cv_load_job *load, const struct cv_screen
 /* Headline, workers, rounds or chunks, workers left out, and the chart. */
 void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
                       struct cv_text *out);
+/* The table of workers; an element of the list of chunks. */
+void cv_schedule_workers(const struct cv_load_job *load, bool all,
+                         const struct cv_screen *screen, struct cv_text *out);
+void cv_field_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
+                    const struct cv_load_job *load);
 /* The options of loads and of items. */
 void cv_schedule_json(struct cv_task_call *task, struct cv_json *json);
 /* Look for workers as the options ask. Returns an exit status. */

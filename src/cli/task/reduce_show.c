@@ -277,8 +277,8 @@ static void add_shape(const struct cleave_tree *tree, bool table,
 void cv_tree_text(struct cv_task_call *task, bool drawn, const struct cv_screen *screen,
                   struct cv_text *out)
 {
-    const struct cv_gantt_style style = { screen->width, CV_TREE_DRAWN, screen->utf8,
-                                          screen->colour };
+    const struct cv_gantt_style style = { screen->width,  CV_TREE_DRAWN, screen->utf8,
+                                          screen->colour, NULL,          0 };
     const struct cv_reduce_job *reduce = task->job;
     const struct cleave_tree *tree = reduce->tree;
     struct cv_text explanation = { NULL, 0, 0, false };

@@ -656,7 +656,7 @@ const struct cv_task_kind cv_task_reduce = {
     .close = close_job,
     .planned = &(const struct cv_task_part){ plan, plan_json, plan_text },
     .simulated = &(const struct cv_task_part){ simulate, simulation_json, simulation_text },
-    .compared = &(const struct cv_task_comparison){ .time = "length s", .measure = "length", .spread_from = 2,
+    .compared = &(const struct cv_task_comparison){ .time = "length s", .measure = "length, s", .spread_from = 2,
                   .check = check_comparison, .apply = apply,
                   .measure_cell = measure_cell, .json_head = json_head,
                   .json_bound = json_bound, .json_cell = json_cell,

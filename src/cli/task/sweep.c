@@ -72,12 +72,21 @@ static void name_cost(const struct cv_worker_field *field, enum cv_swept what,
         *c = *c == '_' ? '-' : *c;
 }
 
+/* Costs of workers and their number are swept for several loads, too. */
+static bool is_swept(size_t what, enum cleave_task task)
+{
+    return swept[what].task == task ||
+           (task == CLEAVE_TASK_LOADS &&
+            (what == CV_SWEEP_COST || what == CV_SWEEP_FACTOR ||
+             what == CV_SWEEP_WORKERS));
+}
+
 void cv_sweep_names(enum cleave_task task, const char *after, struct cv_text *out)
 {
     const struct cv_worker_field *field;
 
     for (size_t i = 1; i < SWEPT; i++) {
-        if (swept[i].task != task)
+        if (!is_swept(i, task))
             continue;
         if (i != CV_SWEEP_COST && i != CV_SWEEP_FACTOR)
             cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", swept[i].name, after);
@@ -126,10 +135,14 @@ static int expected_form(const char *text, enum cleave_task task)
             "FROM:TO:log[:POINTS], such as cv=0.01:10:log, got '%s'",
             CV_ECHO(text));
     list_costs(costs, sizeof costs);
-    return cv_refuse("--sweep: expected %s, one of them followed by -factor, workers, "
-                     "load, result-ratio, error or budget with FROM:TO:STEP or "
-                     "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
-                     costs, CV_ECHO(text));
+    return cv_refuse("--sweep: expected %s, one of them followed by -factor, %s with "
+                     "FROM:TO:STEP or FROM:TO:log[:POINTS], such as latency=0:10:0.5, "
+                     "got '%s'",
+                     costs,
+                     task == CLEAVE_TASK_LOADS
+                         ? "or workers"
+                         : "workers, load, result-ratio, error or budget",
+                     CV_ECHO(text));
 }
 
 static int read_end(const char *text, const struct values *values, double *out)
@@ -226,10 +239,11 @@ static void find_swept(const char *name, enum cleave_task task, struct cv_sweep 
     const struct cv_worker_field *field;
 
     for (size_t i = 1; i < SWEPT; i++)
-        if (swept[i].task == task && name[0] != '\0' && strcmp(name, swept[i].name) == 0)
+        if (is_swept(i, task) && name[0] != '\0' && strcmp(name, swept[i].name) == 0)
             *out = (struct cv_sweep){ (enum cv_swept)i, NULL, name, NULL, 0, false };
     for (unsigned k = 1;
-         task == CLEAVE_TASK_LOAD && (field = cv_worker_field_listed(k)) != NULL; k++)
+         is_swept(CV_SWEEP_COST, task) && (field = cv_worker_field_listed(k)) != NULL;
+         k++)
         for (size_t i = 0; i < 2; i++) {
             char known[NAME_ROOM];
 

@@ -271,11 +271,13 @@ void cv_load_words(const struct cv_load_job *load, double units, struct cv_text 
 
     if (load->items.count > 0)
         cv_text_add(out, "%s of ", CV_COUNTED(load->items.count, "item"));
+    if (load->several.count > 0)
+        cv_text_add(out, "%s of ", CV_COUNTED(load->several.count, "load"));
     if (load->job.lifespan_s > 0)
         cv_text_add(out, "as much as ends in %s s", CV_SHOW_NUMBER(load->job.lifespan_s));
     else
         cv_text_add(out, "%s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s");
-    if (load->items.count > 0 && units != 1)
+    if (load->items.count + load->several.count > 0 && units != 1)
         cv_text_add(out, " in all");
     cv_text_add(out, " on %s", CV_COUNTED(nworkers, "worker"));
     if (load->job.result_ratio > 0)

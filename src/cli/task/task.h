@@ -54,6 +54,7 @@ struct cv_task_options {
     const char *sizes; /* sizes of items; NULL: `costs` has them */
     uint64_t weight;   /* column of the sizes; 0: not given                        */
     int gantt, all_chunks, all_items;
+    const char *jobs, *goal; /* several loads: their file; NULL: makespan */
 
     /* reductions */
     uint64_t nodes;                 /* 0: not given                                */

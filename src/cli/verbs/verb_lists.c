@@ -114,6 +114,8 @@ static int show_list(void)
     add_list(CLEAVE_TASK_REDUCE, "for a reduction|description [parameters]", &screen,
              &text);
     add_list(CLEAVE_TASK_ITEMS, "for items|description [parameters]", &screen, &text);
+    add_list(CLEAVE_TASK_LOADS, "for several loads|description [parameters]", &screen,
+             &text);
     cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
     return cv_print_take(&text);
 }

@@ -29,6 +29,16 @@ void cleave_order_item(struct cleave_orders *orders, uint32_t worker, uint64_t i
                                                 .item = item });
 }
 
+void cleave_order_load(struct cleave_orders *orders, uint32_t worker, size_t load,
+                       double units)
+{
+    *orders->units_left -= units;
+    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_SEND,
+                                                .worker = worker,
+                                                .units = units,
+                                                .item = load });
+}
+
 void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk)
 {
     cv_order_add(orders, (struct cleave_order){

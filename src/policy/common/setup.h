@@ -4,6 +4,7 @@
 #define CV_SETUP_H
 #include <cleave/platform.h>
 #include <cleave/policy.h>
+#include <cleave/run.h>
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/fail.h"
@@ -39,8 +40,10 @@ struct cv_notes {
     const char *picked, *why; /* set by policies that pick another one */
     const char *proved; /* static: the plan is best among these schedules, or NULL */
     bool optimal;       /* among all schedules */
-    struct cv_left_out *left_out; /* newest first                                 */
-    struct cv_plan_fact *facts;   /* newest first                                 */
+    struct cv_left_out *left_out;      /* newest first                                 */
+    struct cv_plan_fact *facts;        /* newest first                                 */
+    const struct cleave_phase *phases; /* several loads: nphases of them */
+    size_t nphases;
 };
 
 /* A number that belongs to the plan. */

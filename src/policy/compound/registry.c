@@ -34,7 +34,8 @@ static const char *task_name(enum cleave_task task)
 {
     static const char *const names[] = { [CLEAVE_TASK_LOAD] = "a load",
                                          [CLEAVE_TASK_REDUCE] = "a reduction",
-                                         [CLEAVE_TASK_ITEMS] = "items" };
+                                         [CLEAVE_TASK_ITEMS] = "items",
+                                         [CLEAVE_TASK_LOADS] = "several loads" };
 
     return names[task];
 }
@@ -76,7 +77,7 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
     size_t count = 0;
     char near[256];
 
-    CV_EXPECT_ENUM(task, CLEAVE_TASK_ITEMS + 1, err, "task");
+    CV_EXPECT_ENUM(task, CLEAVE_TASK_LOADS + 1, err, "task");
     CV_EXPECT_POINTER(name, err, "name");
     CV_EXPECT_POINTER(out, err, "out");
     here = name_here(task, name);

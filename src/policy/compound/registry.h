@@ -45,7 +45,14 @@
     X(ready)              \
     X(tree_replan)        \
     X(items)              \
-    X(items_list)
+    X(items_list)         \
+    X(plan)               \
+    X(online)             \
+    X(johnson)            \
+    X(smith)              \
+    X(one_by_one)         \
+    X(equal)              \
+    X(apart)
 
 /* The policy of a job: `own`, made by the caller, or the one called `name`, or `preset`
  * if that is NULL. CLEAVE_EPOLICY: `own` is not usable. */

@@ -15,7 +15,18 @@
 enum { LEAST_WIDTH = 40, LEAST_CHART = 20, MOST_LABEL = 20 };
 enum { STEP = 3 }; /* columns that a level of a tree is indented */
 
-enum activity { IDLE, SEND, RECEIVE, EVEN, ODD, RETURN, ACTIVITIES };
+/* Several loads have a letter each, the eleventh that of the first. */
+enum { LETTERS = 10 };
+enum activity {
+    IDLE,
+    SEND,
+    RECEIVE,
+    EVEN,
+    ODD,
+    RETURN,
+    LOAD,
+    ACTIVITIES = LOAD + LETTERS
+};
 
 static const struct {
     const char *utf8, *ascii, *colour;
@@ -23,6 +34,11 @@ static const struct {
     [IDLE] = { " ", " ", "" },           [SEND] = { "\u2592", "=", "36" },
     [RECEIVE] = { "\u2591", "-", "36" }, [EVEN] = { "\u2588", "#", "32" },
     [ODD] = { "\u2593", "+", "34" },     [RETURN] = { "\u259a", "~", "33" },
+    [LOAD] = { "A", "A", "32" },         [LOAD + 1] = { "B", "B", "34" },
+    [LOAD + 2] = { "C", "C", "33" },     [LOAD + 3] = { "D", "D", "35" },
+    [LOAD + 4] = { "E", "E", "31" },     [LOAD + 5] = { "F", "F", "92" },
+    [LOAD + 6] = { "G", "G", "94" },     [LOAD + 7] = { "H", "H", "93" },
+    [LOAD + 8] = { "I", "I", "95" },     [LOAD + 9] = { "J", "J", "91" },
 };
 
 /* Rows of cells, with a label before each row. */
@@ -75,8 +91,8 @@ static void add_span(const struct chart *chart, size_t row, enum activity activi
  * same time. */
 static enum activity cell_activity(const struct chart *chart, size_t row, size_t column)
 {
-    double total = 0, part[ACTIVITIES] = { 0 };
-    int best = IDLE;
+    double total = 0, computing = 0, part[ACTIVITIES] = { 0 };
+    int best = IDLE, busiest = EVEN;
 
     for (int a = SEND; a < ACTIVITIES; a++) {
         part[a] = cover_of(chart, row, a)[column];
@@ -84,8 +100,15 @@ static enum activity cell_activity(const struct chart *chart, size_t row, size_t
         if (part[a] > part[best])
             best = a;
     }
-    if (part[EVEN] + part[ODD] >= 0.5)
-        return part[EVEN] >= part[ODD] ? EVEN : ODD;
+    for (int a = EVEN; a < ACTIVITIES; a++) {
+        if (a == RETURN)
+            continue;
+        computing += part[a];
+        if (part[a] > part[busiest])
+            busiest = a;
+    }
+    if (computing >= 0.5)
+        return (enum activity)busiest;
     return (chart->adds_up ? total : part[best]) >= 0.5 ? (enum activity)best : IDLE;
 }
 
@@ -222,11 +245,15 @@ static void add_chunk(struct gantt *gantt, const struct cleave_chunk *chunk)
 {
     const struct chart *chart = &gantt->chart;
     const uint32_t row = gantt->row_of[chunk->worker];
+    const enum activity load = (enum activity)(LOAD + chunk->item % LETTERS);
 
     add_span(chart, 0, SEND, chunk->send_start_s, chunk->send_end_s);
     if (row > 0) {
         add_span(chart, row, RECEIVE, chunk->send_start_s, chunk->send_end_s);
-        add_span(chart, row, gantt->chunks[row - 1]++ % 2 == 0 ? EVEN : ODD,
+        add_span(chart, row,
+                 chart->style->nloads > 0            ? load
+                 : gantt->chunks[row - 1]++ % 2 == 0 ? EVEN
+                                                     : ODD,
                  chunk->compute_start_s, chunk->compute_end_s);
     }
     if (isnan(chunk->return_start_s))
@@ -239,13 +266,22 @@ static void add_chunk(struct gantt *gantt, const struct cleave_chunk *chunk)
 
 static void put_gantt(const struct gantt *gantt)
 {
-    const char *const texts[ACTIVITIES] = {
+    const struct cv_gantt_style *style = gantt->chart.style;
+    char names[LETTERS][64];
+    const char *texts[ACTIVITIES] = {
         [SEND] = " port sending",
         [RECEIVE] = " receiving",
         [EVEN] = "",
         [ODD] = " computing, chunks alternate",
         [RETURN] = gantt->returns ? " returning" : NULL,
     };
+
+    if (style->nloads > 0)
+        texts[EVEN] = texts[ODD] = NULL;
+    for (size_t k = 0; k < style->nloads && k < LETTERS; k++) {
+        snprintf(names[k], sizeof names[k], " %s", style->loads[k].name);
+        texts[LOAD + k] = names[k];
+    }
 
     put_row(gantt, 0, "port");
     for (uint32_t row = 1; row <= gantt->nrows; row++)

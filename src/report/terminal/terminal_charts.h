@@ -12,10 +12,12 @@
 #include "base/text.h"
 
 struct cv_gantt_style {
-    unsigned width; /* columns in all; at least 40 are used          */
-    unsigned rows;  /* most workers shown                            */
-    bool utf8;      /* block characters; else ASCII                  */
-    bool colour;    /* terminal escapes                              */
+    unsigned width;                  /* columns in all; at least 40 are used          */
+    unsigned rows;                   /* most workers shown                            */
+    bool utf8;                       /* block characters; else ASCII                  */
+    bool colour;                     /* terminal escapes                              */
+    const struct cleave_load *loads; /* names of several loads, or NULL */
+    size_t nloads;
 };
 
 /* One row for the master's port and one per worker that gets load. */

@@ -334,7 +334,7 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
         run.noise.run = run.number;
         status = cv_driver_run(driver, &run, NULL, &outcome, err);
         if (status == CLEAVE_OK)
-            sum += outcome.makespan_s;
+            sum += outcome.value;
     }
     cv_driver_close(driver);
     if (status == CLEAVE_OK)
@@ -355,6 +355,9 @@ static struct cv_load load_of(const struct cv_forecast *scene,
                              .ahead = view->ahead,
                              .hold = view->hold,
                              .seed = view->seed,
+                             .loads = view->loads,
+                             .nloads = view->nloads,
+                             .goal = view->goal,
                              .budget = budget };
 }
 /* Policies that try variants of themselves do so here, too, so that the forecast equals

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "model/bounds/item_bounds.h"
+#include "model/loads/loads.h"
 #include "model/platform/profile.h"
 #include "policy/compound/registry.h"
 #include "sim/load/rated.h"
@@ -20,7 +21,8 @@ static double sum_of(const double *sizes, uint64_t count)
 }
 static enum cleave_status check(const struct cleave_job *job, struct cleave_error *err)
 {
-    const bool items = job->sizes != NULL, lasts = job->lifespan_s > 0;
+    const bool items = job->sizes != NULL, several = job->loads != NULL,
+               lasts = job->lifespan_s > 0;
     const struct {
         double value;
         const char *expected;
@@ -40,10 +42,19 @@ static enum cleave_status check(const struct cleave_job *job, struct cleave_erro
           "messages in turn or results before the next round" },
         { lasts && job->load != 0, "a load or a lifespan" },
         { lasts && job->hold > 0, "a stream or a lifespan" },
+        { several && items, "several loads or items" },
+        { several && lasts, "several loads or a lifespan" },
+        { several && job->reads != NULL,
+          "several loads or a way in which commands read" },
+        { several && (job->result_ratio > 0 || job->packaging_s > 0),
+          "several loads or results" },
+        { several && job->simgrid != NULL, "several loads or SimGrid" },
     };
 
     if (items && job->nitems == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more items, got none");
+    if (several && job->nloads == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more loads, got none");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!(numbers[i].value >= 0) || isinf(numbers[i].value))
             return cv_fail(err, CLEAVE_EINPUT, "expected %s, got %g", numbers[i].expected,
@@ -208,6 +219,11 @@ static enum cleave_status check_leaders(const struct cleave_job *job,
     for (uint32_t w = 0; platform->tree != NULL && w < platform->nworkers; w++) {
         if (!cv_led_leads(platform->tree, w))
             continue;
+        if (job->loads != NULL)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "worker '%s' leads others (via:): expected workers without "
+                           "leaders for several loads",
+                           platform->names[w]);
         if (job->sizes != NULL)
             return cv_fail(err, CLEAVE_EINPUT,
                            "worker '%s' leads others (via:), and leaders cut chunks: "
@@ -239,22 +255,76 @@ static enum cleave_status check_end(const struct cv_load_case *load_case,
     return CLEAVE_OK;
 }
 
+/* Check several loads, and set their bounds alone. */
+static enum cleave_status open_loads(struct cv_load_case *out,
+                                     const struct cleave_job *job,
+                                     struct cleave_error *err)
+{
+    const struct cleave_view view = {
+        .workers = cleave_platform_workers(job->platform),
+        .nworkers = cleave_platform_nworkers(job->platform),
+        .port = cleave_platform_port(job->platform),
+        .loads = job->loads,
+        .nloads = job->nloads,
+    };
+    double *units = cv_array(&out->arena, job->nloads, sizeof *units);
+    struct cleave_load *loads = cv_array(&out->arena, job->nloads, sizeof *loads);
+    struct cv_loads model;
+
+    for (size_t k = 0; units != NULL && k < job->nloads; k++) {
+        const struct cleave_load *load = &job->loads[k];
+
+        if (!(load->units > 0) || isinf(load->units) || !(load->weight > 0) ||
+            isinf(load->weight) || !(load->release_s >= 0) || isinf(load->release_s) ||
+            !(load->transfer >= 0) || isinf(load->transfer))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "load '%s': expected units and weight above 0, release and "
+                           "transfer of 0 or more",
+                           load->name);
+        for (uint32_t i = 0; i < view.nworkers; i++)
+            if (!(load->compute[i] > 0) || isinf(load->compute[i]))
+                return cv_fail(err, CLEAVE_EINPUT,
+                               "load '%s': expected compute above 0, got %g", load->name,
+                               load->compute[i]);
+        units[k] = load->units;
+        out->load.units += load->units;
+    }
+    if (units == NULL || loads == NULL ||
+        !cv_loads_init(&model, &view, units, &out->arena))
+        return cv_fail_memory(err, "the loads");
+    for (uint32_t k = 0; k < job->nloads; k++) {
+        loads[k] = job->loads[k];
+        loads[k].alone_s = cv_loads_alone(&model, k, NULL);
+        if (!isfinite(loads[k].alone_s))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "load '%s' takes these workers longer than can be counted",
+                           loads[k].name);
+    }
+    out->load.loads = loads;
+    out->load.nloads = job->nloads;
+    out->load.goal = job->goal;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                      const struct cleave_job *job,
                                      struct cleave_error *err)
 {
-    const bool items = job->sizes != NULL;
+    const bool items = job->sizes != NULL, several = job->loads != NULL;
 
     *out = (struct cv_load_case){ .platform = job->platform };
     CV_TRY(check(job, err));
     CV_TRY(check_leaders(job, err));
-    CV_TRY(
-        cv_policy_choose(&(struct cv_policy_request){ .task = items ? CLEAVE_TASK_ITEMS
-                                                                    : CLEAVE_TASK_LOAD,
-                                                      .name = job->policy,
-                                                      .preset = items ? "items" : "auto",
-                                                      .own = job->own_policy },
-                         &out->policy, err));
+    CV_TRY(cv_policy_choose(&(struct cv_policy_request){ .task = items ? CLEAVE_TASK_ITEMS
+                                                                 : several
+                                                                     ? CLEAVE_TASK_LOADS
+                                                                     : CLEAVE_TASK_LOAD,
+                                                         .name = job->policy,
+                                                         .preset = items     ? "items"
+                                                                   : several ? "plan"
+                                                                             : "auto",
+                                                         .own = job->own_policy },
+                            &out->policy, err));
     out->load =
         (struct cv_load){ .units = items ? sum_of(job->sizes, job->nitems) : job->load,
                           .lifespan_s = job->lifespan_s,
@@ -266,6 +336,8 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                           .seed = job->seed,
                           .sizes = job->sizes,
                           .nitems = items ? job->nitems : 0 };
+    if (several)
+        CV_TRY(open_loads(out, job, err));
     CV_TRY(set_command(out, job, err));
     if (job->packaging_s > 0)
         CV_TRY(pack(out, job, err));
@@ -296,6 +368,7 @@ enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
 /* Units per second of a link that takes no time. */
 static const double FAST_LINK = 1e30;
 
+_Static_assert((int)CV_MAX_LOADS_BOUNDS <= (int)CV_MAX_BOUNDS, "room for all bounds");
 _Static_assert((int)CV_MAX_ITEM_BOUNDS <= (int)CV_MAX_BOUNDS, "room for all bounds");
 
 /* A command may start while its input is sent, and read the part that has arrived: then
@@ -361,6 +434,24 @@ static size_t item_bounds(const struct cleave_view *view,
     return workers == NULL ? 0 : cv_item_bounds(&query, arena, out, out_tightest);
 }
 
+/* As if no load were hidden from the policy. */
+static size_t several_bounds(const struct cv_planned *planned, struct cv_arena *arena,
+                             struct cleave_bound *out, size_t *out_tightest)
+{
+    double *units = cv_array(arena, planned->view.nloads, sizeof *units);
+    struct cleave_view view = planned->view;
+    struct cv_loads loads;
+
+    view.workers = cv_platform_at_peak(view.workers, view.profiles, view.nworkers, arena);
+    view.loads = planned->loads;
+    for (size_t k = 0; units != NULL && k < view.nloads; k++)
+        units[k] = view.loads[k].units;
+    return units != NULL && view.workers != NULL &&
+                   cv_loads_init(&loads, &view, units, arena)
+               ? cv_loads_bounds(&loads, view.goal, arena, out, out_tightest)
+               : 0;
+}
+
 size_t cv_load_case_bounds(const struct cv_load_case *load_case,
                            const struct cv_planned *planned, struct cv_arena *arena,
                            struct cleave_bound *out, size_t *out_tightest)
@@ -371,6 +462,8 @@ size_t cv_load_case_bounds(const struct cv_load_case *load_case,
     size_t tightest = 0, nlinks, count;
     bool tighter;
 
+    if (planned->loads != NULL)
+        return several_bounds(planned, arena, out, out_tightest);
     if (planned->view.nitems > 0)
         return item_bounds(&planned->view,
                            cv_platform_at_peak(workers, planned->view.profiles, n, arena),

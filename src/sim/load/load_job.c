@@ -213,11 +213,38 @@ static enum cleave_status gather_led(struct owned_schedule *owned,
     return status;
 }
 
+/* Ends of several loads, their bounds alone, and the phases of the policy. */
+static enum cleave_status gather_loads(struct owned_schedule *owned,
+                                       struct cleave_error *err)
+{
+    const size_t count = owned->planned.view.nloads;
+    struct cleave_schedule *schedule = &owned->schedule;
+    double *ends_s = cv_array(&owned->arena, count, sizeof *ends_s);
+    double *alone_s = cv_array(&owned->arena, count, sizeof *alone_s);
+
+    if (count == 0)
+        return CLEAVE_OK;
+    if (ends_s == NULL || alone_s == NULL)
+        return cv_fail_memory(err, "the loads of a plan");
+    for (size_t i = 0; i < schedule->nchunks; i++) {
+        const struct cleave_chunk *chunk = &schedule->chunks[i];
+
+        ends_s[chunk->item] = fmax(ends_s[chunk->item], chunk->compute_end_s);
+    }
+    for (size_t k = 0; k < count; k++)
+        alone_s[k] = owned->planned.loads[k].alone_s;
+    schedule->ends_s = ends_s;
+    schedule->alone_s = alone_s;
+    schedule->phases = owned->planned.notes.phases;
+    schedule->nphases = owned->planned.notes.nphases;
+    return CLEAVE_OK;
+}
+
 static bool meets_bound(const struct cleave_schedule *schedule)
 {
     if (schedule->lifespan_s > 0)
         return schedule->load >= schedule->bound.value_s * (1 - EQUAL);
-    return schedule->makespan_s <= schedule->bound.value_s * (1 + EQUAL);
+    return schedule->value <= schedule->bound.value_s * (1 + EQUAL);
 }
 
 static enum cleave_status gather_bounds(struct owned_schedule *owned,
@@ -253,6 +280,7 @@ static enum cleave_status run_once(struct owned_schedule *owned,
                               simgrid != NULL ? &source : NULL, &run, trace, &outcome,
                               err));
     schedule->makespan_s = outcome.makespan_s;
+    schedule->value = outcome.value;
     if (outcome.makespan_s > 0)
         schedule->utilisation =
             outcome.busy_s / (outcome.makespan_s * owned->planned.view.nworkers);
@@ -281,6 +309,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     CV_TRY(gather_left_out(owned, err));
     CV_TRY(gather_cost(owned, err));
     CV_TRY(gather_facts(owned, err));
+    CV_TRY(gather_loads(owned, err));
     CV_TRY(gather_bounds(owned, err));
     CV_TRY(gather_led(owned, err));
     if (simgrid != NULL && simgrid->topology != NULL) {

@@ -186,6 +186,7 @@ CV_IN_LOOP enum cleave_status submit(struct native *native,
     native->chunks[index].nth = !plain && native->run->items
                                     ? (uint32_t)order->item
                                     : native->nth[order->worker]++;
+    native->chunks[index].load = (uint32_t)order->item;
     native->chunks[index].back = false;
     native->chunks[index].piece = CLEAVE_START;
     native->chunks[index].owner = order->worker;

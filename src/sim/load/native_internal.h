@@ -29,6 +29,7 @@ struct chunk {
     double end_s; /* end of the computation of a piece at a leader */
     uint64_t number;
     uint32_t worker, nth; /* the nth chunk of that worker */
+    uint32_t load;        /* of several */
     uint32_t next;        /* in a queue, or the free list */
     bool back;            /* a result */
     bool silent;          /* its arrival was reported earlier, or is not reported */
@@ -159,8 +160,10 @@ static inline double cv_native_compute_end(const struct native *native,
                                            const struct chunk *chunk)
 {
     const struct cleave_worker *worker = &native->workers[chunk->worker];
-    const double work_s = chunk->units / worker->speed_ups;
+    double work_s = chunk->units / worker->speed_ups;
 
+    if (native->run->loads != NULL)
+        work_s *= native->run->loads[chunk->load].compute[chunk->worker];
     if (cv_native_leads(native, chunk->worker))
         return fmax(native->now_s, chunk->end_s);
     if (!native->exact)
@@ -220,6 +223,8 @@ static inline void begin_transfer(struct native *native, uint32_t queue, uint32_
     double latency_s = worker->latency_s, work_s = chunk->units / worker->bandwidth_ups;
     double end_s;
 
+    if (!plain && native->run->loads != NULL)
+        work_s *= native->run->loads[chunk->load].transfer;
     if (!plain && chunk->back) {
         latency_s = worker->return_latency_s;
         work_s = chunk->units * native->run->result_ratio / worker->return_bandwidth_ups;

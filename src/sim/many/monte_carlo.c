@@ -270,6 +270,8 @@ static enum cleave_status drive(void *context, struct cv_run_thread *thread,
     *result = (struct cv_run_result){ end_s, 0, (double)outcome.chunks };
     if (end_s > 0)
         result->utilisation = outcome.busy_s / (end_s * driven->planned->view.nworkers);
+    if (driven->planned->loads != NULL)
+        result->makespan_s = outcome.value;
     return CLEAVE_OK;
 }
 
