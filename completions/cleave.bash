@@ -56,7 +56,7 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'run '*)
-        options='--help -h --input --pipepart --recursive --split --header --no-header --records --together --pairs --max-record --decode --recend --recstart --fetch --size --each --arg-file --null --no-run-if-empty --eof --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --max-chars --many --tag --tagstring --results --files --costs --ungroup --shuf --workers --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --weight --weight-default --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --listen --key --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --ok --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --verbose --summary --dry-run --progress --serve --trace --json --quiet'
+        options='--help -h --input --pipepart --recursive --split --header --no-header --records --together --pairs --max-record --decode --recend --recstart --fetch --size --each --arg-file --null --no-run-if-empty --eof --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --max-chars --many --tag --tagstring --results --files --limit --costs --ungroup --shuf --workers --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --via --mpi --mpi-library --leaders --slurm --persistent --window --cat --literal --framed --as --policy --param --block --weight --weight-default --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --listen --key --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --ok --later --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --verbose --summary --dry-run --progress --serve --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
@@ -81,6 +81,7 @@ _cleave() {
         --max-chars | -s) return ;;
         --tagstring) return ;;
         --results) _cleave_files -d; return ;;
+        --limit) return ;;
         --costs) return ;;
         --workers | -j) return ;;
         --delay) return ;;

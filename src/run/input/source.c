@@ -491,6 +491,14 @@ bool cv_source_index_helps(const struct cv_splitter *splitter)
            (splitter->group != NULL && cv_group_records(splitter) > 0);
 }
 
+size_t cv_source_file_at(const struct cv_source *source, uint64_t address)
+{
+    size_t n;
+
+    CV_BISECT(n, source->nfiles, i, source->files[i].base <= address);
+    return n > 0 ? n - 1 : 0;
+}
+
 static struct cv_range largest_range(const struct cv_source *source)
 {
     struct cv_range best = { 0, 0 }, range;
