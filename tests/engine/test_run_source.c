@@ -161,11 +161,26 @@ static bool first_waiting(const struct model *model, size_t *file, size_t *offse
     return false;
 }
 
+/* A piece of about `wanted` bytes is new. */
+static void keep(struct model *model, const struct cv_piece *piece, size_t wanted)
+{
+    const struct split_input *file = &model->files[piece->file];
+    const size_t begin = place_of(piece).begin;
+    size_t max = split_at(file, begin + (wanted > 0 ? wanted : 1));
+
+    if (model->header && begin == 0 && split_at(file, 1) >= max)
+        max = split_at(file, max + 1);
+    assert_true(piece->body.end <= max);
+    check_piece(model, piece);
+    set_owner(model, piece, WAITING, TAKEN);
+    model->hands[model->nhands++] = *piece;
+}
+
 static void take(struct model *model, size_t wanted)
 {
     struct cv_piece piece;
     enum cv_take state;
-    size_t file = 0, offset = 0, max;
+    size_t file = 0, offset = 0;
     const bool any = first_waiting(model, &file, &offset);
 
     assert_ok(cv_source_take(model->source, wanted, &state, &piece, &err));
@@ -176,13 +191,26 @@ static void take(struct model *model, size_t wanted)
     assert_true(any);
     assert_int_equal(piece.file, file);
     assert_int_equal(place_of(&piece).begin, offset);
-    max = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
-    if (model->header && offset == 0 && split_at(&model->files[file], 1) >= max)
-        max = split_at(&model->files[file], max + 1);
-    assert_true(piece.body.end <= max);
-    check_piece(model, &piece);
-    set_owner(model, &piece, WAITING, TAKEN);
-    model->hands[model->nhands++] = piece;
+    keep(model, &piece, wanted);
+}
+
+/* From the largest range, with or without room behind the piece. */
+static void take_largest(struct model *model, size_t wanted, bool last, size_t room)
+{
+    struct cv_piece piece;
+    enum cv_take state;
+    uint64_t begin;
+
+    if (!cv_source_largest(model->source, &begin))
+        return;
+    assert_ok(cv_source_take_largest(model->source, wanted, last, room, &state, &piece,
+                                     &err));
+    if (state != CV_TAKE_PIECE)
+        return;
+    assert_true(last ? piece.begin >= begin : piece.begin == begin);
+    for (uint64_t i = begin; i < piece.begin; i++)
+        assert_int_equal(model->owner[i], WAITING);
+    keep(model, &piece, wanted);
 }
 
 static void give_away(struct model *model, size_t unread, bool finish)
@@ -236,7 +264,9 @@ static void one_step(struct model *model, struct cv_random *random, bool empties
         if (cv_source_wants(model->source))
             assert_ok(cv_source_pump(model->source, &err));
     }
-    if (what < 4 && model->nhands < HANDS - 1)
+    if (what < 2 && model->nhands < HANDS - 1)
+        take_largest(model, below(random, 40), below(random, 2) == 0, below(random, 90));
+    else if (what < 4 && model->nhands < HANDS - 1)
         take(model, below(random, 40));
     else if (model->nhands == 0)
         return;
