@@ -1163,8 +1163,7 @@ static void begin_test(const struct turn *turn, uint32_t w)
     worker->test = turn->learn->groups[worker->group].tested = worker->due > 0;
 }
 
-/* Groups differ: one worker of each shows what its group and the command are. Only the first
- * test has room behind it, so that its chunk can be extended. */
+/* Groups differ: one worker of each shows what its group and the command are. */
 static void test(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
