@@ -65,6 +65,7 @@ static struct model {
     struct answers recalled[WORKERS], seen[WORKERS]; /* expected results in order */
     uint64_t chunks;
     double done;
+    bool begun; /* a command has started */
 } model;
 
 /* Position of the lowest free unit at or after `from`, and the number of units that
@@ -148,19 +149,36 @@ static void open_book(uint32_t w, uint64_t chunk, double now_s, bool opened)
                                     .ready_s = now_s + (late ? 0.001 : START[w]) };
 }
 
-/* Start of a new chunk of this many units: input that could extend an open chunk is used
- * from its end. */
+/* The largest free range. */
+static double largest(double *out_length)
+{
+    double best = 0, from, length;
+
+    *out_length = 0;
+    for (double at = 0; at < LOAD - NEAR; at = from + length) {
+        from = free_from(at, &length);
+        if (length > *out_length + NEAR) {
+            best = from;
+            *out_length = length;
+        }
+    }
+    return best;
+}
+
+/* Where a new chunk of so many units begins: in the largest free range. Input that could extend an
+ * open chunk is used from its end, with room for an equal share until a command has started. */
 static double place(double units)
 {
+    const double room = fmax(units, model.begun ? 0 : LOAD / WORKERS);
     double length;
-    const double from = free_from(0, &length);
+    const double from = largest(&length);
 
     for (uint32_t w = 0; w < WORKERS; w++) {
         const struct book *book = &model.queue[w];
 
         if (book->there && book->opened && !book->closed && book->end > book->begin &&
             fabs(book->end - from) < NEAR)
-            return from + fmax(0, length - units);
+            return from + fmax(0, length - (room < length ? room : units));
     }
     return from;
 }
@@ -316,7 +334,7 @@ static void check_event(const struct cleave_event *event)
         assert_true(book->opened && !book->started && book->here > 0);
         same(event->time_s, fmax(book->ready_s, book->first_s));
         same(event->start_s, book->spawn_s);
-        book->started = true;
+        book->started = model.begun = true;
         break;
     case CLEAVE_DRAINED:
         assert_true(book->started && !book->closed && !book->drained);

@@ -161,11 +161,26 @@ static bool first_waiting(const struct model *model, size_t *file, size_t *offse
     return false;
 }
 
+/* A piece of about `wanted` bytes is new. */
+static void keep(struct model *model, const struct cv_piece *piece, size_t wanted)
+{
+    const struct split_input *file = &model->files[piece->file];
+    const size_t begin = place_of(piece).begin;
+    size_t max = split_at(file, begin + (wanted > 0 ? wanted : 1));
+
+    if (model->header && begin == 0 && split_at(file, 1) >= max)
+        max = split_at(file, max + 1);
+    assert_true(piece->body.end <= max);
+    check_piece(model, piece);
+    set_owner(model, piece, WAITING, TAKEN);
+    model->hands[model->nhands++] = *piece;
+}
+
 static void take(struct model *model, size_t wanted)
 {
     struct cv_piece piece;
     enum cv_take state;
-    size_t file = 0, offset = 0, max;
+    size_t file = 0, offset = 0;
     const bool any = first_waiting(model, &file, &offset);
 
     assert_ok(cv_source_take(model->source, wanted, &state, &piece, &err));
@@ -176,13 +191,26 @@ static void take(struct model *model, size_t wanted)
     assert_true(any);
     assert_int_equal(piece.file, file);
     assert_int_equal(place_of(&piece).begin, offset);
-    max = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
-    if (model->header && offset == 0 && split_at(&model->files[file], 1) >= max)
-        max = split_at(&model->files[file], max + 1);
-    assert_true(piece.body.end <= max);
-    check_piece(model, &piece);
-    set_owner(model, &piece, WAITING, TAKEN);
-    model->hands[model->nhands++] = piece;
+    keep(model, &piece, wanted);
+}
+
+/* From the largest range, with or without room behind the piece. */
+static void take_largest(struct model *model, size_t wanted, bool last, size_t room)
+{
+    struct cv_piece piece;
+    enum cv_take state;
+    uint64_t begin;
+
+    if (!cv_source_largest(model->source, &begin))
+        return;
+    assert_ok(
+        cv_source_take_largest(model->source, wanted, last, room, &state, &piece, &err));
+    if (state != CV_TAKE_PIECE)
+        return;
+    assert_true(last ? piece.begin >= begin : piece.begin == begin);
+    for (uint64_t i = begin; i < piece.begin; i++)
+        assert_int_equal(model->owner[i], WAITING);
+    keep(model, &piece, wanted);
 }
 
 static void give_away(struct model *model, size_t unread, bool finish)
@@ -236,7 +264,9 @@ static void one_step(struct model *model, struct cv_random *random, bool empties
         if (cv_source_wants(model->source))
             assert_ok(cv_source_pump(model->source, &err));
     }
-    if (what < 4 && model->nhands < HANDS - 1)
+    if (what < 2 && model->nhands < HANDS - 1)
+        take_largest(model, below(random, 40), below(random, 2) == 0, below(random, 90));
+    else if (what < 4 && model->nhands < HANDS - 1)
         take(model, below(random, 40));
     else if (model->nhands == 0)
         return;
@@ -465,6 +495,69 @@ static void large_file(void **state)
     cv_splitter_free(splitter);
 }
 
+static struct cv_piece largest_of(struct cv_source *source, uint64_t wanted, bool last,
+                                  uint64_t room)
+{
+    struct cv_piece piece = { .fd = -1 };
+    enum cv_take taken;
+
+    assert_ok(cv_source_take_largest(source, wanted, last, room, &taken, &piece, &err));
+    assert_int_equal(taken, CV_TAKE_PIECE);
+    return piece;
+}
+
+static void expect_piece(struct cv_piece piece, uint64_t begin, uint64_t end)
+{
+    assert_int_equal(piece.begin, begin);
+    assert_int_equal(piece.end, end);
+}
+
+/* 100 lines of 10 bytes; then one of 700 at the end. */
+static void largest_range(void **state)
+{
+    struct cv_splitter *splitter = parse("lines"), *csv = parse("csv");
+    struct cv_source_options options = { .splitter = splitter };
+    struct cv_source *source = NULL;
+    struct cv_piece first;
+    char bytes[1000], path[128];
+    const char *name = path_of(path, "largest");
+    uint64_t begin;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = i % 10 == 9 ? '\n' : 'x';
+    write_file(path, bytes, sizeof bytes);
+    assert_ok(cv_source_open(&name, 1, &options, &source, &err));
+    assert_true(cv_source_largest(source, &begin));
+    assert_int_equal(begin, 0);
+    first = largest_of(source, 50, false, 0);
+    expect_piece(first, 0, 50);
+    assert_true(cv_source_extends(source, &first, 50));
+    expect_piece(largest_of(source, 50, true, 300), 700, 750);
+    assert_true(cv_source_largest(source, &begin)); /* 50 to 700, 750 to 1000 */
+    assert_int_equal(begin, 50);
+    expect_piece(largest_of(source, 50, true, 0), 650, 700);
+    expect_piece(largest_of(source, 500, true, 900), 150, 650);
+    assert_true(cv_source_largest(source, &begin)); /* 50 to 150, 750 to 1000 */
+    assert_int_equal(begin, 750);
+    assert_false(cv_source_extends(source, &first, begin));
+    cv_source_free(source);
+    /* No line begins in what is wanted. */
+    memset(bytes + 300, 'x', 699);
+    write_file(path, bytes, sizeof bytes);
+    assert_ok(cv_source_open(&name, 1, &options, &source, &err));
+    expect_piece(largest_of(source, 50, true, 0), 0, 50);
+    cv_source_free(source);
+    /* Where records begin is not known without what is before them. */
+    options.splitter = csv;
+    assert_ok(cv_source_open(&name, 1, &options, &source, &err));
+    assert_false(cv_source_largest(source, &begin));
+    cv_source_free(source);
+    unlink(path);
+    cv_splitter_free(splitter);
+    cv_splitter_free(csv);
+}
+
 /* --- pairs -------------------------------------------------------------------------------- */
 
 static size_t add_record(char *bytes, size_t number, size_t width)
@@ -658,10 +751,10 @@ static void wrong_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order),    cmocka_unit_test(many_files),
-        cmocka_unit_test(changed_file), cmocka_unit_test(large_file),
-        cmocka_unit_test(mates),        cmocka_unit_test(torn_ends),
-        cmocka_unit_test(wrong_inputs),
+        cmocka_unit_test(any_order),     cmocka_unit_test(many_files),
+        cmocka_unit_test(changed_file),  cmocka_unit_test(large_file),
+        cmocka_unit_test(largest_range), cmocka_unit_test(mates),
+        cmocka_unit_test(torn_ends),     cmocka_unit_test(wrong_inputs),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

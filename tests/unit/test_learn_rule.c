@@ -178,14 +178,14 @@ static void read_a_test(struct scene *scene, double output)
              .kind = CLEAVE_DRAINED, .units = 16384, .output = output, .time_s = 0.6 });
 }
 
-/* Their unread input can be taken back, and started commands need no other start: all get
- * their share at once, with any uncertainty. */
+/* What they have not read can be taken back, and commands that have started need no other start:
+ * all get their share at once if their speeds are known within a factor of 4. */
 static void started_commands_get_shares_after_a_test(void **state)
 {
     struct scene scene;
 
     (void)state;
-    begin(&scene, 30);
+    begin(&scene, 4.2);
     scene.view.units_left -= 16384;
     read_a_test(&scene, 8192);
     for (uint32_t w = 0; w < WORKERS; w++) {
@@ -197,7 +197,80 @@ static void started_commands_get_shares_after_a_test(void **state)
     end(&scene);
 }
 
-/* A worker of another, unknown kind gets a test; the tested worker does not wait. */
+/* A worker that may be 30 times slower than the one that was tested gets what it does at the low end. */
+static void uncertain_workers_get_what_they_surely_do(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 30);
+    scene.view.units_left -= 16384;
+    read_a_test(&scene, 8192);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 0)->units > 0.9 * SHARE);
+    for (uint32_t w = 1; w < WORKERS; w++) {
+        const double units = ordered(&scene, CLEAVE_EXTEND, w)->units;
+
+        assert_true(units > SHARE / 30 && units < SHARE / 15);
+    }
+    end(&scene);
+}
+
+/* One of a group that was tested has a known speed. */
+static void a_known_group_gets_shares(void **state)
+{
+    const uint32_t groups[WORKERS] = { 0, 0, 1, 1 };
+    struct scene scene;
+
+    (void)state;
+    prepare(&scene, 30, groups);
+    start(&scene);
+    scene.view.units_left -= 2 * 16384;
+    read_a_test(&scene, 8192);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 1)->units > 0.5 * SHARE);
+    end(&scene);
+}
+
+/* Each worker is a group and has a test, and commands write nothing: a wait is an eighth of a start. */
+static void one_test_ends_and_the_others_wait_for_it(void **state)
+{
+    const uint32_t groups[WORKERS] = { 0, 1, 2, 3 };
+    const struct cleave_order *wake;
+    struct scene scene;
+
+    (void)state;
+    prepare(&scene, 30, groups);
+    start(&scene);
+    scene.view.units_left -= WORKERS * 16384;
+    for (uint32_t w = 1; w < WORKERS; w++) {
+        tell(&scene,
+             (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w, .chunk = w });
+        tell(&scene,
+             (struct cleave_event){
+                 .kind = CLEAVE_EXTENDED, .worker = w, .chunk = w, .units = 16384 });
+        tell(&scene,
+             (struct cleave_event){
+                 .kind = CLEAVE_STARTED, .worker = w, .chunk = w, .time_s = 0.5 });
+    }
+    read_a_test(&scene, 0);
+    assert_non_null(ordered(&scene, CLEAVE_CLOSE, 0));
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_DRAINED,
+                                        .worker = 1,
+                                        .chunk = 1,
+                                        .units = 16384,
+                                        .time_s = 0.61 });
+    assert_null(ordered(&scene, CLEAVE_CLOSE, 1));
+    wake = ordered(&scene, CLEAVE_WAKE_AT, 0);
+    assert_non_null(wake);
+    assert_true(wake->time_s > 0.65 && wake->time_s < 0.67);
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 0.65 });
+    assert_null(ordered(&scene, CLEAVE_CLOSE, 1));
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 0.67 });
+    assert_non_null(ordered(&scene, CLEAVE_CLOSE, 1));
+    end(&scene);
+}
+
+/* A worker of another kind, of which nothing is known, gets a test; the one that was tested is
+ * not kept waiting. */
 static void unknown_kinds_get_a_test(void **state)
 {
     const uint32_t groups[WORKERS] = { 0, 1, 1, 1 };
@@ -264,7 +337,7 @@ static void a_slow_link_limits_a_share(void **state)
     struct scene scene;
 
     (void)state;
-    prepare(&scene, 30, NULL);
+    prepare(&scene, 4.2, NULL);
     scene.view.port = CLEAVE_PORT_ONE;
     for (uint32_t w = 0; w < WORKERS; w++)
         scene.workers[w].bandwidth_ups = w == 3 ? 1e4 : 1e7;
@@ -440,6 +513,9 @@ int main(void)
         cmocka_unit_test(workers_that_differ_wait_for_one_small_test),
         cmocka_unit_test(a_slow_test_is_not_waited_for),
         cmocka_unit_test(started_commands_get_shares_after_a_test),
+        cmocka_unit_test(uncertain_workers_get_what_they_surely_do),
+        cmocka_unit_test(a_known_group_gets_shares),
+        cmocka_unit_test(one_test_ends_and_the_others_wait_for_it),
         cmocka_unit_test(unknown_kinds_get_a_test),
         cmocka_unit_test(the_smallest_kind_is_tested_first),
         cmocka_unit_test(a_chunk_whose_rest_is_unknown_ends_soon),

@@ -1165,8 +1165,7 @@ static void begin_test(const struct turn *turn, uint32_t w)
     worker->test = turn->learn->groups[worker->group].tested = worker->due > 0;
 }
 
-/* Groups differ: one worker of each tests its group and the command. Only the first test
- * has free units after it, so that its chunk can be extended. */
+/* Groups differ: one worker of each tests its group and the command. */
 static void test(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;

@@ -555,7 +555,7 @@ enum cleave_status cv_source_take_largest(struct cv_source *source, uint64_t wan
         if (base + begin < range.end)
             range.begin = base + begin;
     }
-    return take_from(source, range, room > wanted ? wanted : UINT64_MAX, out, err);
+    return take_from(source, range, wanted, out, err);
 }
 
 enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piece *piece,

@@ -434,7 +434,8 @@ static enum cleave_status locate_file(struct cv_source *source, uint64_t address
 
 static uint64_t file_end_at(const struct cv_source *source, uint64_t address)
 {
-    const struct cv_source_file *file = &source->files[cv_source_file_at(source, address)];
+    const struct cv_source_file *file =
+        &source->files[cv_source_file_at(source, address)];
 
     return file->base + file->size;
 }
