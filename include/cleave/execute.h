@@ -519,7 +519,7 @@ struct cleave_worker_result {
     uint64_t failures; /* failed commands, even if the chunk succeeded later */
     /* pauses of the worker or its host after chunks that succeeded on other workers */
     uint32_t rests;
-    uint64_t later; /* commands that asked to be run later */
+    uint64_t later;       /* commands that asked to be run later */
     double units, busy_s; /* units: bytes, or weights with input.weight */
     double
         ended_s; /* end of its last command, in seconds of the run; 0: no chunk was done */

@@ -244,9 +244,9 @@ END
     for long in 4 8 16; do
         job -i in --hosts h.yaml -- sh -c "sleep $long; exec tr 0-9 a-j"
         cmp expected out
-        ! grep -q 'crawls: left out: its link' err || break
+        ! grep -q 'crawls: left out: no data arrived' err || break
     done
-    says "crawls: left out: its link"
+    says "crawls: left out: no data arrived"
 }
 
 @test "when no host can be used the run ends with the reason" {

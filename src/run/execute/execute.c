@@ -430,8 +430,8 @@ static void bound_rates(const struct cv_exec_run *run, double speed,
     }
     if (groups != NULL) {
         groups[count].speed_ups = fmax(0, speed);
-        result->bound_s =
-            fmax(result->bound_s, cv_rate_bound_s(groups, count + 1, run->queue.done_units));
+        result->bound_s = fmax(result->bound_s,
+                               cv_rate_bound_s(groups, count + 1, run->queue.done_units));
         result->limited_by = find_limit(result);
     }
     free(groups);

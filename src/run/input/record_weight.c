@@ -345,7 +345,8 @@ enum cleave_status cv_weigher_feed(struct cv_weigher *weigher, const char *bytes
             bytes += given;
             length -= (size_t)given;
         } else if (errno == EPIPE) {
-            cv_close(&weigher->in.write); /* the command has exited: its answers are counted */
+            cv_close(
+                &weigher->in.write); /* the command has exited: its answers are counted */
         } else {
             CV_TRY(attend(weigher, err));
         }

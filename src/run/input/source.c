@@ -9,6 +9,7 @@
 #include <cleave/execute.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "run/input/source_kind.h"
