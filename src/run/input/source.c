@@ -9,6 +9,7 @@
 #include <cleave/execute.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "run/input/source_kind.h"
@@ -341,6 +342,14 @@ bool cv_source_index_helps(const struct cv_splitter *splitter)
 {
     return splitter->kind->needs_pass ||
            (splitter->group != NULL && cv_group_records(splitter) > 0);
+}
+
+size_t cv_source_file_at(const struct cv_source *source, uint64_t address)
+{
+    size_t n;
+
+    CV_BISECT(n, source->nfiles, i, source->files[i].base <= address);
+    return n > 0 ? n - 1 : 0;
 }
 
 static struct cv_range largest_range(const struct cv_source *source)

@@ -18,7 +18,6 @@
 #include <xxhash.h>
 #include <cleave/execute.h>
 #include "base/arena.h"
-#include "base/bisect.h"
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/text.h"
@@ -403,14 +402,6 @@ static void free_files(struct cv_source *source)
         file_done(source->mate);
     free(source->files);
     free(source->mate);
-}
-
-size_t cv_source_file_at(const struct cv_source *source, uint64_t address)
-{
-    size_t n;
-
-    CV_BISECT(n, source->nfiles, i, source->files[i].base <= address);
-    return n > 0 ? n - 1 : 0;
 }
 
 enum cleave_status cv_source_use(struct cv_source *source, size_t file,
