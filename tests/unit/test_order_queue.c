@@ -177,7 +177,6 @@ static void a_lost_chunk_is_left_again(void **state)
                                                          .reported = CV_REPORTED_SENT },
                                      &piece, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
-    assert_int_equal(queue->lost, 1);
     assert_int_equal(queue->pending, 0);
     assert_event(&world->events, CLEAVE_LOST, 1, 0, 400);
     assert_no_event(&world->events);
@@ -200,7 +199,6 @@ static void or_is_ordered_again_before_all_others(void **state)
                                                          .reported = CV_REPORTED_SENT },
                                      &piece, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 600);
-    assert_int_equal(queue->lost, 1);
     assert_int_equal(queue->pending, 2);
     assert_int_equal(cv_order_queue_next(queue, 1)->chunk, 0);
     assert_int_equal(cv_order_queue_next(queue, 1)->reported, CV_REPORTED_SENT);
@@ -304,6 +302,7 @@ static void end_one(struct cv_order_queue *queue, struct hand *hand, bool lost)
 {
     if (lost) {
         queue->running--;
+        queue->lost++;
         assert_ok(cv_order_queue_requeue(queue,
                                          &(struct cv_chunk){
                                              .number = hand->pending.chunk,

@@ -100,14 +100,15 @@ static void mistakes(void **state)
         { "lines:3", "expected 'lines' with nothing after its name, got 'lines:3'" },
         { "fixed", "expected 'fixed:BYTES', got 'fixed'" },
         { "regex:", "expected 'regex:RE', got 'regex:'" },
-        { "fixed:0", "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
+        { "fixed:0", "expected 'fixed:BYTES' with a whole number of bytes, 1 or more, "
                      "such as 4096 or 64Ki, got '0'" },
-        { "fixed:1.5", "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
+        { "fixed:1.5", "expected 'fixed:BYTES' with a whole number of bytes, 1 or more, "
                        "such as 4096 or 64Ki, got '1.5'" },
-        { "fixed:-7", "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
+        { "fixed:-7", "expected 'fixed:BYTES' with a whole number of bytes, 1 or more, "
                       "such as 4096 or 64Ki, got '-7'" },
-        { "fixed:1e300", "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
-                         "such as 4096 or 64Ki, got '1e300'" },
+        { "fixed:1e300",
+          "expected 'fixed:BYTES' with a whole number of bytes, 1 or more, "
+          "such as 4096 or 64Ki, got '1e300'" },
         { "csv:ab", "expected 'csv:' and one character between fields, or 'tab', "
                     "got 'ab'" },
         { "csv:\"", "expected 'csv:' and one character between fields, or 'tab', "

@@ -125,7 +125,7 @@ static void no_values(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        { "[1, 2]\n[3]", "byte 7: expected the end of the input behind its array "
+        { "[1, 2]\n[3]", "byte 7: expected the end of the input after its array "
                          "(json:values: arrays are values), got '['" },
         { "{}]", "byte 2: expected a JSON value, got ']'" },
         { "1,2", "byte 1: expected a JSON value, got ','" },

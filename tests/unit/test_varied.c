@@ -97,7 +97,7 @@ static void a_leaving_worker_gets_work_that_ends_before(void **state)
     check(both, 59, 0, "auto", 39, 39);
     job.platform = platform = parse(text);
     assert_int_equal(cleave_plan_load(&job, &schedule, &err), CLEAVE_EINPUT);
-    assert_non_null(strstr(err.text, "worker 'a' is away for good"));
+    assert_non_null(strstr(err.text, "worker 'a' is absent for good"));
     cleave_platform_free(platform);
     job = (struct cleave_job){ .load = 61 };
     job.platform = platform = parse(both);
