@@ -156,8 +156,8 @@ failures() {
     same
     # Whether it is rested depends on whether it had a chunk before the others had done all.
     [[ $stderr != *": bytes "* ]]
-    # Without retries it is the work that has failed, not the job: no rank is left behind.
-    ranks "$1" 1 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 \
+    # Without retries and backups it is the work that has failed, not the job: no rank is left running.
+    ranks "$1" 1 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 --backups off \
         -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/c" exit
     [[ $stderr == *"the command exited with status 3"* ]]
     [[ $stderr != *MPI_ABORT* && $stderr != *"without calling"* ]]
