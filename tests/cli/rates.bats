@@ -305,5 +305,5 @@ END
     refuses "--limit: a command gets several items, which may have several keys; expected -n 1" \
         run --limit 1=2 -n 2 -- echo ::: a b
     cleave 2 run --limit 1=2 -i list -- cat
-    [[ $stderr == *'--limit is for items, and there are none'*'--each'* ]]
+    [[ $stderr == *'--limit is for items, and there are no items'*'--each'* ]]
 }

@@ -80,7 +80,7 @@ const struct cv_other_tool_option cv_run_foreign[] = {
     { "--resume-failed --retry-failed",
       "--journal FILE --resume: what failed is done again" },
     { "--noswap --memsuspend", "--memfree SIZE" },
-    { "--limit --use-cores-instead-of-threads --use-cpus-instead-of-cores "
+    { "--use-cores-instead-of-threads --use-cpus-instead-of-cores "
       "--use-sockets-instead-of-threads --nworkers --n-workers --num-workers "
       "--max-workers --n-jobs --nthreads --num-threads --threads --processes --procs "
       "--nprocs --cores --cpus --parallel --slots",
