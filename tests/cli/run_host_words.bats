@@ -233,7 +233,7 @@ tells() {
     echo a:1 >list
     # Nobody goes on before b is there; what a has then ends only when it has been told to go.
     meeting_command a b
-    sed -i '2,$s|exec tr|[ $CLEAVE_WORKER != a ] \|\| while ! grep -q "a: is to leave" err; do sleep 0.02; done\nexec tr|' meet
+    sed -i '2,$s|exec tr|[ $CLEAVE_WORKER != a ] \|\| while ! grep -q "a: has to leave" err; do sleep 0.02; done\nexec tr|' meet
     begin --hosts-file list --grace 60 --backups off --block 2000 --joblog log -- "$T/meet"
     echo b:1 >>list
     appears here.b
@@ -278,7 +278,7 @@ tells() {
     begin --hosts-file list --grace 60 --backups off --block 2000 --joblog log -- "$T/meet"
     echo b:1 >list
     kill -HUP "$pid"
-    tells 'a: is to leave'
+    tells 'a: has to leave'
     printf 'a:1\nb:1\n' >list
     kill -HUP "$pid"
     tells 'a: stays'
