@@ -82,7 +82,7 @@ enum cleave_status cv_record_weight_init(struct cv_record_weight *weight,
                        "got '%s'",
                        CV_SHOWN(text, 40));
     if (weight->kind == CV_WEIGHT_COLUMN) {
-        weight->column = (unsigned)(strlen(text) < 5 ? atoi(text) : 0);
+        weight->column = strlen(text) < 5 ? (unsigned)strtoul(text, NULL, 10) : 0;
         if (weight->column == 0)
             return cv_fail(err, CLEAVE_EINPUT,
                            "input.weight: expected a column from 1 to %d, got '%s'",
