@@ -152,15 +152,18 @@ static void open_book(uint32_t w, uint64_t chunk, double now_s, bool opened)
 /* The largest free range. */
 static double largest(double *out_length)
 {
-    double best = 0, from, length;
+    double best = 0, at = 0;
 
     *out_length = 0;
-    for (double at = 0; at < LOAD - NEAR; at = from + length) {
-        from = free_from(at, &length);
+    while (at < LOAD - NEAR) {
+        double length;
+        const double from = free_from(at, &length);
+
         if (length > *out_length + NEAR) {
             best = from;
             *out_length = length;
         }
+        at = from + length;
     }
     return best;
 }
