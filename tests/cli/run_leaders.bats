@@ -216,7 +216,8 @@ END
     meeting_command a n1 n2 x
     job -i in -S "1/a,1/$T/ssh -p 22 x" --via 'a:n[1-2]:1' --via n2:x --block 8000 --remote "$CLEAVE" -- "$T/meet"
     cmp expected out
-    [ "$(cut -d ' ' -f 1 asked | sort | tr '\n' ' ')" = "a n1 n2 x " ]
+    # A busy machine may reach one of them a second time.
+    [ "$(cut -d ' ' -f 1 asked | sort -u | tr '\n' ' ')" = "a n1 n2 x " ]
     # What only they are told: that n2 leads x, and how x is reached.
     grep -q "^n2 .*--as n2 --sshlogin '1/n2,1/$T/ssh -p 22 x'" asked
 }
