@@ -22,7 +22,7 @@ static bool read_inputs(struct vector_case *c, struct inputs *in)
     const struct json *loads = json_get(c->in, "loads");
     struct cleave_error err;
 
-    *in = (struct inputs){ NULL };
+    *in = (struct inputs){ .platform = NULL };
     if (platform == NULL || platform->text == NULL || loads == NULL ||
         loads->text == NULL) {
         case_fail(c, "inputs: expected the texts of two files");
