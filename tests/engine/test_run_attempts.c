@@ -400,8 +400,7 @@ static void run_once(uint64_t seed)
         .command = cat,
         .input = { .files = files, .count = 1 },
         .output = { .early = seed % 3 == 0 },
-        .failures = { .later.bits = { [LATER / 64] = UINT64_C(1) << LATER % 64 },
-                      .retries = halts || seed % 3 == 0 ? 0 : 1000,
+        .failures = { .retries = halts || seed % 3 == 0 ? 0 : 1000,
                       .halt = halts ? CLEAVE_HALT_SOON : CLEAVE_HALT_NEVER,
                       .halt_fails = 3,
                       .strict = halts },
@@ -410,6 +409,7 @@ static void run_once(uint64_t seed)
     pthread_t feeder;
     struct ran ran;
 
+    execution.failures.later.bits[LATER / 64] = UINT64_C(1) << LATER % 64;
     dance_seed = world.dice = seed;
     ways.absent = seed % 2 == 0;
     ways.lies = execution.output.early && seed % 2 == 0;
