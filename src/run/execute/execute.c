@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/execute.h>
-#include "model/bounds/rate_bound.h"
 #include "base/argument.h"
 #include "base/compare.h"
 #include "base/fail.h"
+#include "model/bounds/rate_bound.h"
 #include "run/execute/execution.h"
 #include "run/master/exec_run.h"
 #include "run/master/worker_setup.h"

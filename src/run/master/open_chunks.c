@@ -271,8 +271,8 @@ static uint64_t room_of(const struct cv_exec_run *run)
     return cv_source_extent(run->queue.source) / workers;
 }
 
-/* Less than `wanted` is enough, because a stream can be added to later. Input that could
- * extend an open chunk is used from its end, so that this chunk need not end. */
+/* Less than `wanted` is enough, because a stream can be added to later. Of a file, the largest
+ * range is used: from its end if it could extend an open chunk, so that this chunk can grow. */
 enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
@@ -282,7 +282,6 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
     const bool shared =
         cv_source_flows(source) || (isinf(run->queue.owed) && input.ready < wanted);
     const uint64_t part = shared ? cv_slow_stream_part(&input) : input.ready;
-
     uint64_t begin;
 
     if (cv_source_largest(source, &begin))

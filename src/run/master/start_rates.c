@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 
-static struct cv_rate_member *member_of(struct cv_exec_run *run, uint32_t worker)
+static struct cv_rate_member *member_of(const struct cv_exec_run *run, uint32_t worker)
 {
     struct cv_rate_member *members = run->rates.members;
 
@@ -19,7 +19,7 @@ static struct cv_rate_member *member_of(struct cv_exec_run *run, uint32_t worker
 
 bool cv_start_rates_limit(const struct cv_exec_run *run, uint32_t worker)
 {
-    return run->rates.members != NULL && run->rates.members[worker].group != NULL;
+    return member_of(run, worker) != NULL;
 }
 
 enum cleave_status cv_start_rates_open(struct cv_exec_run *run, struct cleave_error *err)

@@ -263,21 +263,26 @@ static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 
 /* --- answers ------------------------------------------------------------------------- */
 
-/* A command that has never sent a length does not know the protocol, so the run fails at once. */
-static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
+enum cleave_status cv_fail_not_persistent(const struct cv_command *command,
+                                          const unsigned char head[CV_FRAME],
+                                          struct cleave_error *err)
 {
-    const struct cv_persistent *persistent = &slot->persistent;
     char shown[64];
 
-    mark_unusable(slot, "answered with an invalid length");
-    if (persistent->spoke)
-        return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected the length of an answer, got '%s': is '%s' made to "
                    "be persistent?",
-                   cv_shown((const char *)persistent->head, CV_FRAME, shown,
-                            sizeof shown),
-                   slot->command->argv[0]);
+                   cv_shown((const char *)head, CV_FRAME, shown, sizeof shown),
+                   command->argv[0]);
+}
+
+/* A command that has never sent a length does not know the protocol, so the run fails at once. */
+static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
+{
+    mark_unusable(slot, CV_BAD_LENGTH);
+    return slot->persistent.spoke
+               ? CLEAVE_OK
+               : cv_fail_not_persistent(slot->command, slot->persistent.head, err);
 }
 
 static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,

@@ -45,10 +45,16 @@ struct cv_answer_head {
     uint64_t value; /* bytes that follow, or milliseconds */
 };
 
-/* False: no answer begins so. */
+/* False: an answer cannot begin with these bytes. */
 bool cv_answer_head_read(const unsigned char frame[CV_FRAME], struct cv_answer_head *out);
 /* Seconds of CV_ANSWER_LATER: at least a millisecond, at most a day. */
 double cv_answer_later_s(const struct cv_answer_head *answer);
+
+/* How the command failed, and the error of a run whose command has never answered properly. */
+#define CV_BAD_LENGTH "answered with an invalid length"
+enum cleave_status cv_fail_not_persistent(const struct cv_command *command,
+                                          const unsigned char head[CV_FRAME],
+                                          struct cleave_error *err);
 
 enum cv_answer {
     CV_ANSWER_GOOD,      /* so far */

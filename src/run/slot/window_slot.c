@@ -267,16 +267,10 @@ static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 /* A command that has never sent a length does not know the protocol, so the run fails at once. */
 static enum cleave_status no_length(struct cv_window *window, struct cleave_error *err)
 {
-    char shown[64];
-
-    end_process(window, "answered with something that is no length");
-    if (window->spoke)
-        return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT,
-                   "expected the length of an answer, got '%s': is '%s' made to "
-                   "be persistent?",
-                   cv_shown((const char *)window->head, CV_FRAME, shown, sizeof shown),
-                   window->carrier.command->argv[0]);
+    end_process(window, CV_BAD_LENGTH);
+    return window->spoke
+               ? CLEAVE_OK
+               : cv_fail_not_persistent(window->carrier.command, window->head, err);
 }
 
 /* The first bytes of an answer are complete. */

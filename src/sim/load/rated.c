@@ -121,28 +121,49 @@ static enum cleave_status rated_begin(void *instance, const struct cv_run *run,
 }
 
 /* The rate of a worker, or NULL. */
-static struct cv_rate *rate_of(const struct rated *rated, uint32_t worker,
-                               bool *by_weight)
+static struct cv_rate *rate_of(const struct rated *rated, uint32_t worker)
 {
-    *by_weight = false;
     for (size_t i = 0; i < rated->run->conditions.nrates; i++) {
         const struct cleave_rate *rate = &rated->run->conditions.rates[i];
 
-        *by_weight = rate->by_weight;
         if (worker >= rate->first && worker - rate->first < rate->count)
             return &rated->rates[i];
     }
     return NULL;
 }
 
-/* Begin the order. The driver has another number for the chunk. */
-static enum cleave_status pass_on(struct rated *rated, const struct cleave_order *order,
-                                  uint64_t number, struct cleave_error *err)
+/* The part of its rate that a kept order takes. The next order of a worker that is done is not
+ * known: it is one item, or a weight of 0. */
+static double amount_of(const struct rated *rated, const struct kept *kept)
 {
+    const size_t rate = (size_t)(rate_of(rated, worker_of(kept)) - rated->rates);
+
+    return !rated->run->conditions.rates[rate].by_weight ? 1
+           : kept->is_order                              ? kept->order.units
+                                                         : 0;
+}
+
+/* Whether the rate, if there is one, allows a start now after `ahead`. */
+static bool allows(const struct rated *rated, const struct kept *kept, double ahead)
+{
+    struct cv_rate *rate = rate_of(rated, worker_of(kept));
+
+    return rate == NULL || cv_rate_next_s(rate, rated->now_s, amount_of(rated, kept),
+                                          ahead) <= rated->now_s;
+}
+
+/* Begin the order. The driver has another number for the chunk. */
+static enum cleave_status pass_on(struct rated *rated, const struct kept *kept,
+                                  struct cleave_error *err)
+{
+    struct cv_rate *rate = rate_of(rated, kept->order.worker);
+
+    if (rate != NULL)
+        CV_TRY(cv_rate_start(rate, rated->now_s, amount_of(rated, kept), err));
     if (!CV_ROOM(rated->numbers, &rated->numbers_room, rated->nsent + 1))
         return cv_fail_memory(err, "the simulator");
-    rated->numbers[rated->nsent++] = number;
-    return rated->engine->submit(rated->inner, order, err);
+    rated->numbers[rated->nsent++] = kept->number;
+    return rated->engine->submit(rated->inner, &kept->order, err);
 }
 
 /* The amount of kept orders and events with the same rate that come first. */
@@ -150,15 +171,10 @@ static double ahead_of(const struct rated *rated, size_t index,
                        const struct cv_rate *rate)
 {
     double ahead = 0;
-    bool by_weight;
 
-    for (size_t i = 0; i < index; i++) {
-        const struct kept *kept = &rated->kept[i];
-        const uint32_t worker = worker_of(kept);
-
-        if (!kept->over && rate_of(rated, worker, &by_weight) == rate)
-            ahead += by_weight && kept->is_order ? kept->order.units : !by_weight;
-    }
+    for (size_t i = 0; i < index; i++)
+        if (!rated->kept[i].over && rate_of(rated, worker_of(&rated->kept[i])) == rate)
+            ahead += amount_of(rated, &rated->kept[i]);
     return ahead;
 }
 
@@ -166,13 +182,9 @@ static double ahead_of(const struct rated *rated, size_t index,
 static double due_s(const struct rated *rated, size_t index)
 {
     const struct kept *kept = &rated->kept[index];
-    bool by_weight;
-    struct cv_rate *rate = rate_of(rated, worker_of(kept), &by_weight);
+    struct cv_rate *rate = rate_of(rated, worker_of(kept));
 
-    return cv_rate_next_s(rate, rated->now_s,
-                          !by_weight       ? 1
-                          : kept->is_order ? kept->order.units
-                                           : 0,
+    return cv_rate_next_s(rate, rated->now_s, amount_of(rated, kept),
                           ahead_of(rated, index, rate));
 }
 
@@ -194,35 +206,18 @@ static enum cleave_status keep(struct rated *rated, const struct kept *kept,
                                  err);
 }
 
-static enum cleave_status count_start(struct rated *rated,
-                                      const struct cleave_order *order,
-                                      struct cleave_error *err)
-{
-    bool by_weight;
-    struct cv_rate *rate = rate_of(rated, order->worker, &by_weight);
-
-    return rate != NULL
-               ? cv_rate_start(rate, rated->now_s, by_weight ? order->units : 1, err)
-               : CLEAVE_OK;
-}
-
 static enum cleave_status rated_submit(void *instance, const struct cleave_order *order,
                                        struct cleave_error *err)
 {
     struct rated *rated = instance;
-    struct kept kept = { .is_order = true, .order = *order, .number = rated->ordered };
-    bool by_weight;
-    struct cv_rate *rate;
+    const struct kept kept = { .is_order = true,
+                               .order = *order,
+                               .number = rated->ordered };
 
     if (order->kind != CLEAVE_SEND)
         return rated->engine->submit(rated->inner, order, err);
     rated->ordered++;
-    rate = rate_of(rated, order->worker, &by_weight);
-    if (rate != NULL && cv_rate_next_s(rate, rated->now_s, by_weight ? order->units : 1,
-                                       0) > rated->now_s)
-        return keep(rated, &kept, err);
-    CV_TRY(count_start(rated, order, err));
-    return pass_on(rated, order, kept.number, err);
+    return allows(rated, &kept, 0) ? pass_on(rated, &kept, err) : keep(rated, &kept, err);
 }
 
 static struct kept take(struct rated *rated, size_t index)
@@ -253,16 +248,9 @@ static enum cleave_status wake(struct rated *rated, struct cleave_event *out, bo
     out->kind = CLEAVE_START;
     if (kept.over)
         return CLEAVE_OK;
-    if (kept.is_order) {
-        bool by_weight;
-        struct cv_rate *rate = rate_of(rated, kept.order.worker, &by_weight);
-
-        if (cv_rate_next_s(rate, rated->now_s, by_weight ? kept.order.units : 1, 0) >
-            rated->now_s)
-            return keep(rated, &kept, err);
-        CV_TRY(count_start(rated, &kept.order, err));
-        return pass_on(rated, &kept.order, kept.number, err);
-    }
+    if (kept.is_order)
+        return allows(rated, &kept, 0) ? pass_on(rated, &kept, err)
+                                       : keep(rated, &kept, err);
     kept.done.time_s = rated->now_s;
     *out = kept.done;
     return CLEAVE_OK;
@@ -290,7 +278,7 @@ static enum cleave_status rated_wait(void *instance, struct cleave_event *out,
                                      bool *out_any, struct cleave_error *err)
 {
     struct rated *rated = instance;
-    bool mine = true, by_weight;
+    bool mine = true;
 
     if (pass_done(rated, out)) {
         *out_any = true;
@@ -310,12 +298,10 @@ static enum cleave_status rated_wait(void *instance, struct cleave_event *out,
         if (out->chunk < rated->nsent && out->kind != CLEAVE_CAME)
             out->chunk = rated->numbers[out->chunk];
         if (out->kind == CLEAVE_DONE && rated->ordered < rated->run->conditions.nitems) {
-            struct cv_rate *rate = rate_of(rated, out->worker, &by_weight);
             const struct kept kept = { .done = *out };
 
-            if (rate != NULL &&
-                cv_rate_next_s(rate, rated->now_s, by_weight ? 0 : 1,
-                               ahead_of(rated, rated->nkept, rate)) > rated->now_s) {
+            if (!allows(rated, &kept,
+                        ahead_of(rated, rated->nkept, rate_of(rated, out->worker)))) {
                 CV_TRY(keep(rated, &kept, err));
                 mine = true;
             }
