@@ -128,6 +128,7 @@ bool cv_costs_read_quickly(const char *text, size_t length, struct cv_costs_draf
 struct costs_reader {
     struct cv_reading in;
     struct cv_costs_draft draft;
+    size_t row, in_row;      /* of the matrix, and times in it */
     struct cv_token compute; /* first token of the list of combining costs */
 };
 
@@ -141,124 +142,95 @@ static enum cleave_status add_time(struct costs_reader *reader, struct cv_double
                                      : cv_fail_memory(reader->in.err, "costs");
 }
 
-/* A row of the matrix whose path is in reader->in.field. */
-static enum cleave_status take_row(struct costs_reader *reader,
-                                   const struct cv_token *token, size_t row)
+static enum cleave_status take_time(void *context, size_t n, const struct cv_token *token)
 {
+    struct costs_reader *reader = context;
     struct cv_costs_draft *draft = &reader->draft;
-    struct cv_reading *in = &reader->in;
-    const size_t path = strlen(in->field), max = row > 0 ? draft->nodes : CV_COSTS_NODES;
-    struct cv_token item;
+    const size_t row = reader->row, max = row > 0 ? draft->nodes : CV_COSTS_NODES;
     char expected[96];
-    size_t n = 0;
+    double time_s = 0;
 
-    if (token->node != CV_NODE_LIST)
-        return cv_read_fail(in, token, "expected a list of times, one per node");
-    for (;; n++) {
-        double time_s = 0;
-
-        CV_TRY(cv_read_next(in, &item));
-        if (item.node == CV_NODE_END)
-            break;
-        cv_read_path(in, path, "[%zu]", n);
-        if (n == max) {
-            snprintf(expected, sizeof expected,
-                     row > 0 ? "expected the end of a row of %zu, as the first"
-                             : "expected at most %zu nodes",
-                     max);
-            return cv_read_fail(in, &item, expected);
-        }
-        if (n == row) /* a node does not send to itself: any number is accepted */
-            CV_TRY(cv_read_number(in, &item, CV_SECONDS, &time_s));
-        else
-            CV_TRY(cv_read_ranged(in, &item, CV_SECONDS, false, &time_s));
-        CV_TRY(add_time(reader, &draft->transfer, n == row ? 0 : time_s));
-        in->field[path] = '\0';
+    if (n == max) {
+        snprintf(expected, sizeof expected,
+                 row > 0 ? "expected the end of a row of %zu, as the first"
+                         : "expected at most %zu nodes",
+                 max);
+        return cv_read_fail(&reader->in, token, expected);
     }
+    reader->in_row = n + 1;
+    if (n == row) /* a node does not send to itself: any number is accepted */
+        CV_TRY(cv_read_number(&reader->in, token, CV_SECONDS, &time_s));
+    else
+        CV_TRY(cv_read_ranged(&reader->in, token, CV_SECONDS, false, &time_s));
+    return add_time(reader, &draft->transfer, n == row ? 0 : time_s);
+}
+
+/* A row of the matrix whose path is in reader->in.field. */
+static enum cleave_status take_row(void *context, size_t row,
+                                   const struct cv_token *token)
+{
+    struct costs_reader *reader = context;
+    struct cv_costs_draft *draft = &reader->draft;
+    char expected[96];
+
+    if (row > 0 && row == draft->nodes) {
+        snprintf(expected, sizeof expected,
+                 "expected the end of %zu rows, as many as a row has times", row);
+        return cv_read_fail(&reader->in, token, expected);
+    }
+    reader->row = row;
+    CV_TRY(cv_read_list(&reader->in, token, "expected a list of times, one per node",
+                        false, take_time, reader));
     if (row == 0)
-        draft->nodes = n;
-    if (n == 0)
-        return cv_read_refuse(
-            in, token, "expected a list of times, one per node, got an empty list");
-    return n >= draft->nodes
+        draft->nodes = reader->in_row;
+    return reader->in_row >= draft->nodes
                ? CLEAVE_OK
-               : cv_read_refuse(in, token, "expected a row of %zu, as the first, got %zu",
-                                draft->nodes, n);
+               : cv_read_refuse(&reader->in, token,
+                                "expected a row of %zu, as the first, got %zu",
+                                draft->nodes, reader->in_row);
 }
 
-static enum cleave_status take_transfer(struct costs_reader *reader,
-                                        const struct cv_token *token)
+static enum cleave_status take_combination(void *context, size_t index,
+                                           const struct cv_token *token)
 {
-    struct cv_reading *in = &reader->in;
-    struct cv_token item;
-    char expected[96];
-    size_t rows = 0;
-
-    if (token->node != CV_NODE_LIST)
-        return cv_read_fail(in, token, "expected a list of rows, one per sender");
-    for (;; rows++) {
-        CV_TRY(cv_read_next(in, &item));
-        if (item.node == CV_NODE_END)
-            break;
-        cv_read_path(in, 0, "transfer[%zu]", rows);
-        if (rows > 0 && rows == reader->draft.nodes) {
-            snprintf(expected, sizeof expected,
-                     "expected the end of %zu rows, as many as a row has times", rows);
-            return cv_read_fail(in, &item, expected);
-        }
-        CV_TRY(take_row(reader, &item, rows));
-    }
-    cv_read_path(in, 0, "transfer");
-    if (rows == 0)
-        return cv_read_refuse(
-            in, token, "expected a list of rows, one per sender, got an empty list");
-    return rows >= reader->draft.nodes
-               ? CLEAVE_OK
-               : cv_read_refuse(in, token,
-                                "expected %zu rows, as many as a row has times, got %zu",
-                                reader->draft.nodes, rows);
-}
-
-static enum cleave_status take_compute(struct costs_reader *reader,
-                                       const struct cv_token *token)
-{
-    struct cv_doubles *list = &reader->draft.compute;
-    struct cv_reading *in = &reader->in;
-    struct cv_token item;
+    struct costs_reader *reader = context;
     char expected[64];
     double time_s;
 
-    reader->compute = *token;
     snprintf(expected, sizeof expected, "expected at most %d nodes", CV_COSTS_NODES);
-    if (token->node != CV_NODE_LIST)
-        return cv_read_fail(in, token, "expected a list of times, one per node");
-    for (;;) {
-        CV_TRY(cv_read_next(in, &item));
-        if (item.node == CV_NODE_END)
-            return CLEAVE_OK;
-        cv_read_path(in, 0, "compute[%zu]", list->count);
-        if (list->count == CV_COSTS_NODES)
-            return cv_read_fail(in, &item, expected);
-        CV_TRY(cv_read_ranged(in, &item, CV_SECONDS, false, &time_s));
-        CV_TRY(add_time(reader, list, time_s));
-    }
+    if (index == CV_COSTS_NODES)
+        return cv_read_fail(&reader->in, token, expected);
+    CV_TRY(cv_read_ranged(&reader->in, token, CV_SECONDS, false, &time_s));
+    return add_time(reader, &reader->draft.compute, time_s);
 }
 
 static enum cleave_status take_field(void *context, size_t index,
                                      const struct cv_token *value)
 {
-    return index == TRANSFER ? take_transfer(context, value)
-                             : take_compute(context, value);
+    struct costs_reader *reader = context;
+
+    if (index == COMPUTE) {
+        reader->compute = *value;
+        return cv_read_list(&reader->in, value, "expected a list of times, one per node",
+                            true, take_combination, reader);
+    }
+    CV_TRY(cv_read_list(&reader->in, value, "expected a list of rows, one per sender",
+                        false, take_row, reader));
+    return reader->row + 1 >= reader->draft.nodes
+               ? CLEAVE_OK
+               : cv_read_refuse(&reader->in, value,
+                                "expected %zu rows, as many as a row has times, got %zu",
+                                reader->draft.nodes, reader->row + 1);
 }
 
 static enum cleave_status read_slowly(struct costs_reader *reader, const char *text,
                                       size_t length)
 {
-    const struct cv_fields all = { fields, NFIELDS, TRANSFER, take_field, reader };
+    const struct cv_fields all = { cv_name_in_list, fields, NFIELDS, take_field, reader };
     struct cv_costs_draft *draft = &reader->draft;
     unsigned seen[NFIELDS] = { 0 };
 
-    CV_TRY(cv_read_mapping(&reader->in, text, length, &all, seen));
+    CV_TRY(cv_read_file(&reader->in, text, length, &all, TRANSFER, seen));
     draft->has_compute = seen[COMPUTE] != 0;
     if (!draft->has_compute || draft->compute.count == draft->nodes)
         return CLEAVE_OK;

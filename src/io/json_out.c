@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/quantity.h"
@@ -265,4 +266,61 @@ void cv_field_bool(struct cv_json *json, const char *key, bool value)
 {
     put_key(json, key);
     cv_json_bool(json, value);
+}
+
+/* One member, whose conversion begins at `format`. */
+static void put_member(struct cv_json *json, const char *key, bool always,
+                       const char *format, va_list *values)
+{
+    if (strncmp(format, "%s", 2) == 0) {
+        const char *text = va_arg(*values, const char *);
+
+        if (always || text != NULL)
+            cv_field_text(json, key, text);
+    } else if (strncmp(format, "%g", 2) == 0) {
+        const double number = va_arg(*values, double);
+
+        if (always || number > 0)
+            cv_field_number(json, key, number);
+    } else if (strncmp(format, "%d", 2) == 0) {
+        const bool flag = va_arg(*values, int) != 0;
+
+        if (always || flag)
+            cv_field_bool(json, key, flag);
+    } else {
+        const unsigned long long count =
+            strncmp(format, "%u", 2) == 0    ? va_arg(*values, unsigned)
+            : strncmp(format, "%zu", 3) == 0 ? va_arg(*values, size_t)
+                                             : va_arg(*values, unsigned long long);
+
+        if (always || count > 0)
+            cv_field_count(json, key, count);
+    }
+}
+
+void cv_fields(struct cv_json *json, const char *format, ...)
+{
+    char text[64], *key;
+    va_list values;
+
+    va_start(values, format);
+    while (*(format += strspn(format, " ,")) != '\0') {
+        const size_t length = strcspn(format, " {}%?");
+        bool always;
+
+        snprintf(text, sizeof text, "%.*s", (int)length, format);
+        key = length > 0 ? text : NULL;
+        format += length;
+        format += strspn(format, " ");
+        always = *format != '?';
+        format += !always;
+        if (*format == '}')
+            cv_json_end(json);
+        else if (*format == '{')
+            cv_field_line(json, key);
+        else
+            put_member(json, key, always, format, &values);
+        format += *format == '%' ? strcspn(format, "sgdu") + 1 : 1;
+    }
+    va_end(values);
 }

@@ -376,67 +376,52 @@ static enum cleave_status fill_times(struct cv_reading *in, const struct cv_toke
     return CLEAVE_OK;
 }
 
-/* One entry of the list; in.field is its path. */
-static enum cleave_status take_entry(struct reader *reader, const struct cv_token *token)
+/* An entry that is being read. */
+struct draft {
+    struct cv_reading *in;
+    struct entry entry;
+};
+
+static enum cleave_status take_member(void *context, size_t index,
+                                      const struct cv_token *value)
 {
+    struct draft *draft = context;
+    const struct field field = field_at(index);
+
+    return take_field(draft->in, &field, value, &draft->entry);
+}
+
+/* One entry of the list; in.field is its path. */
+static enum cleave_status take_entry(void *context, size_t number,
+                                     const struct cv_token *token)
+{
+    struct reader *reader = context;
     struct cv_reading *in = &reader->in;
-    struct entry entry = { .group = { .count = 1 } };
+    struct draft draft = { in, { .group = { .count = 1 } } };
+    struct entry *entry = &draft.entry;
     unsigned seen[NFIELDS] = { 0 };
-    const size_t path = strlen(in->field);
-    struct cv_token key, value;
-    size_t index;
+    struct cv_token next;
 
-    if (token->node != CV_NODE_MAP)
-        return cv_read_fail(in, token, "expected a mapping with the fields of a worker");
-    for (;;) {
-        struct field field;
-
-        CV_TRY(cv_read_next(in, &key));
-        if (key.node == CV_NODE_END)
-            break;
-        CV_TRY(cv_read_key(in, &key, field_name, NULL, NFIELDS, seen, &index));
-        field = field_at(index);
-        cv_read_path(in, path, ".%s", field.name);
-        CV_TRY(cv_read_next(in, &value));
-        CV_TRY(take_field(in, &field, &value, &entry));
-        in->field[path] = '\0';
-    }
-    for (index = 0; index < NFIELDS; index++)
-        if (field_at(index).required && seen[index] == 0) {
+    (void)number; /* all are read in order */
+    CV_TRY(
+        cv_read_map(in, token, "expected a mapping with the fields of a worker",
+                    &(struct cv_fields){ field_name, NULL, NFIELDS, take_member, &draft },
+                    seen));
+    for (size_t i = 0; i < NFIELDS; i++)
+        if (field_at(i).required && seen[i] == 0) {
             /* If the file is broken here, that is the reason. */
-            CV_TRY(cv_read_next(in, &key));
+            CV_TRY(cv_read_next(in, &next));
             return cv_read_refuse(in, token, "required field '%s' is missing",
-                                  field_name(NULL, index));
+                                  field_name(NULL, i));
         }
-    if (entry.host.slots > 0 && entry.host.gpus > 0)
+    if (entry->host.slots > 0 && entry->host.gpus > 0)
         return cv_read_refuse(in, token,
                               "expected slots or gpus, got both: slots without a GPU are "
                               "another worker");
-    fill_costs(&entry, seen);
-    CV_TRY(fill_times(in, token, &entry, seen));
-    entry.group.name = entry.host.name = entry.name.text;
-    return keep_entry(reader, token, &entry);
-}
-
-static enum cleave_status take_workers(struct reader *reader,
-                                       const struct cv_token *token)
-{
-    struct cv_token item;
-
-    if (token->node != CV_NODE_LIST)
-        return cv_read_fail(&reader->in, token, "expected a list of workers");
-    for (;;) {
-        CV_TRY(cv_read_next(&reader->in, &item));
-        if (item.node == CV_NODE_END)
-            break;
-        cv_read_path(&reader->in, 0, "workers[%zu]", reader->count);
-        CV_TRY(take_entry(reader, &item));
-    }
-    cv_read_path(&reader->in, 0, "workers");
-    return reader->count > 0
-               ? CLEAVE_OK
-               : cv_read_refuse(&reader->in, token,
-                                "expected a list of workers, got an empty list");
+    fill_costs(entry, seen);
+    CV_TRY(fill_times(in, token, entry, seen));
+    entry->group.name = entry->host.name = entry->name.text;
+    return keep_entry(reader, token, entry);
 }
 
 static enum cleave_status take_port(struct reader *reader, const struct cv_token *token)
@@ -456,7 +441,11 @@ enum { NTOP = sizeof top_fields / sizeof *top_fields };
 static enum cleave_status take_top(void *context, size_t index,
                                    const struct cv_token *value)
 {
-    return index == 0 ? take_port(context, value) : take_workers(context, value);
+    struct reader *reader = context;
+
+    return index == 0 ? take_port(reader, value)
+                      : cv_read_list(&reader->in, value, "expected a list of workers",
+                                     false, take_entry, reader);
 }
 
 /* Build, with a message about duplicate names that has their lines. */
@@ -610,9 +599,9 @@ enum cleave_status cv_platform_parse_as(const char *name, const char *text, size
                                         struct cleave_error *err)
 {
     struct reader reader = { .in = { .file = name, .arena = arena, .err = err } };
-    const struct cv_fields top = { top_fields, NTOP, 1, take_top, &reader };
+    const struct cv_fields top = { cv_name_in_list, top_fields, NTOP, take_top, &reader };
     unsigned seen[NTOP] = { 0 };
-    enum cleave_status status = cv_read_mapping(&reader.in, text, length, &top, seen);
+    enum cleave_status status = cv_read_file(&reader.in, text, length, &top, 1, seen);
 
     if (status == CLEAVE_OK)
         status = finish(&reader, view, out);

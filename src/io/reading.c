@@ -234,20 +234,17 @@ enum cleave_status cv_read_ranged(struct cv_reading *reading,
 enum cleave_status cv_read_whole(struct cv_reading *reading, const struct cv_token *token,
                                  uint32_t max, uint32_t *out)
 {
+    const bool digits = cv_read_is_string(token) && token->length < 10 &&
+                        token->length == strspn(token->text, "0123456789");
+    const unsigned long value = digits ? strtoul(token->text, NULL, 10) : 0;
     char expected[64];
-    uint32_t value = 0;
-    bool good = cv_read_is_string(token) && token->length > 0 && token->length < 10;
 
-    for (size_t i = 0; good && i < token->length; i++) {
-        good = token->text[i] >= '0' && token->text[i] <= '9';
-        value = value * 10 + (uint32_t)(token->text[i] - '0');
-    }
-    if (!good || value < 1 || value > max) {
+    if (value < 1 || value > max) {
         snprintf(expected, sizeof expected, "expected a whole number from 1 to %lu",
                  (unsigned long)max);
         return cv_read_fail(reading, token, expected);
     }
-    *out = value;
+    *out = (uint32_t)value;
     return CLEAVE_OK;
 }
 
@@ -274,16 +271,42 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
     return *out == NULL ? cv_fail_memory(reading->err, "a platform") : CLEAVE_OK;
 }
 
+enum cleave_status cv_read_list(struct cv_reading *reading, const struct cv_token *token,
+                                const char *expected, bool may_be_empty,
+                                cv_read_taker take, void *context)
+{
+    const size_t path = strlen(reading->field);
+    struct cv_token item;
+    size_t count = 0;
+
+    if (token->node != CV_NODE_LIST)
+        return cv_read_fail(reading, token, expected);
+    for (;; count++) {
+        CV_TRY(cv_read_next(reading, &item));
+        if (item.node == CV_NODE_END)
+            break;
+        cv_read_path(reading, path, "[%zu]", count);
+        CV_TRY(take(context, count, &item));
+        reading->field[path] = '\0';
+    }
+    return count > 0 || may_be_empty
+               ? CLEAVE_OK
+               : cv_read_refuse(reading, token, "%s, got an empty list", expected);
+}
+
 struct steps {
+    struct cv_reading *reading;
     struct cleave_step *at; /* owned */
     size_t count, capacity;
+    struct cv_token factor; /* the last one */
 };
 
-/* One [time, factor] pair whose first token is `token`; *out_factor is its last value. */
-static enum cleave_status take_step(struct cv_reading *reading,
-                                    const struct cv_token *token, struct steps *steps,
-                                    struct cv_token *out_factor)
+/* One [time, factor] pair whose first token is `token`. */
+static enum cleave_status take_step(void *context, size_t index,
+                                    const struct cv_token *token)
 {
+    struct steps *steps = context;
+    struct cv_reading *reading = steps->reading;
     struct cleave_step step = { 0 };
     struct cv_token value;
     const size_t path = strlen(reading->field);
@@ -298,11 +321,10 @@ static enum cleave_status take_step(struct cv_reading *reading,
         cv_read_path(reading, path, "[%d]", i);
         CV_TRY(cv_read_ranged(reading, &value, i == 0 ? CV_SECONDS : CV_NUMBER, false,
                               i == 0 ? &step.from_s : &step.factor));
-        if (i == 0 && steps->count > 0 &&
-            step.from_s <= steps->at[steps->count - 1].from_s)
+        if (i == 0 && index > 0 && step.from_s <= steps->at[index - 1].from_s)
             return cv_read_fail(reading, &value, "expected a time after the one before");
         reading->field[path] = '\0';
-        *out_factor = value;
+        steps->factor = value;
     }
     CV_TRY(cv_read_next(reading, &value));
     if (value.node != CV_NODE_END)
@@ -313,45 +335,25 @@ static enum cleave_status take_step(struct cv_reading *reading,
     return CLEAVE_OK;
 }
 
-static enum cleave_status take_steps(struct cv_reading *reading,
-                                     const struct cv_token *token, struct steps *steps)
-{
-    struct cv_token item, factor = *token;
-    const size_t path = strlen(reading->field);
-
-    if (token->node != CV_NODE_LIST)
-        return cv_read_fail(reading, token, "expected a list of [time, factor] pairs");
-    for (;;) {
-        CV_TRY(cv_read_next(reading, &item));
-        if (item.node == CV_NODE_END)
-            break;
-        cv_read_path(reading, path, "[%zu]", steps->count);
-        CV_TRY(take_step(reading, &item, steps, &factor));
-        reading->field[path] = '\0';
-    }
-    if (steps->count == 0)
-        return cv_read_refuse(
-            reading, token, "expected a list of [time, factor] pairs, got an empty list");
-    /* A worker that stops for ever would never finish its chunk. */
-    return steps->at[steps->count - 1].factor > 0
-               ? CLEAVE_OK
-               : cv_read_refuse(reading, &factor,
-                                "expected a last factor above 0, got 0");
-}
-
 enum cleave_status cv_read_profile(struct cv_reading *reading,
                                    const struct cv_token *token,
                                    const struct cleave_step **out, uint32_t *out_n)
 {
-    struct steps steps = { 0 };
-    enum cleave_status status = take_steps(reading, token, &steps);
+    struct steps steps = { .reading = reading };
+    enum cleave_status status =
+        cv_read_list(reading, token, "expected a list of [time, factor] pairs", false,
+                     take_step, &steps);
 
+    /* A worker that stops for ever would never finish its chunk. */
+    if (status == CLEAVE_OK && !(steps.at[steps.count - 1].factor > 0))
+        status = cv_read_refuse(reading, &steps.factor,
+                                "expected a last factor above 0, got 0");
     if (status == CLEAVE_OK) {
         struct cleave_step *copy = cv_array(reading->arena, steps.count, sizeof *copy);
 
         if (copy == NULL)
             status = cv_fail_memory(reading->err, "a profile");
-        else if (steps.count > 0)
+        else
             memcpy(copy, steps.at, steps.count * sizeof *copy);
         *out = copy;
         *out_n = (uint32_t)steps.count;
@@ -360,21 +362,28 @@ enum cleave_status cv_read_profile(struct cv_reading *reading,
     return status;
 }
 
-enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
-                               const char *(*name_at)(const void *context, size_t index),
-                               const void *context, size_t count, unsigned *seen,
-                               size_t *out)
+const char *cv_name_in_list(const void *names, size_t index)
+{
+    return ((const char *const *)names)[index];
+}
+
+/* Which field a key is; fails for an unknown or repeated key. */
+static enum cleave_status read_key(struct cv_reading *reading,
+                                   const struct cv_token *token,
+                                   const struct cv_fields *fields, unsigned *seen,
+                                   size_t *out)
 {
     char shown[80], near[300];
     size_t i = 0;
 
     if (token->node != CV_NODE_SCALAR)
         return cv_read_fail(reading, token, "expected the name of a field");
-    while (i < count &&
-           !(cv_read_is_string(token) && strcmp(token->text, name_at(context, i)) == 0))
+    while (i < fields->count &&
+           !(cv_read_is_string(token) &&
+             strcmp(token->text, fields->name_at(fields->names, i)) == 0))
         i++;
-    if (i == count) {
-        cv_suggest(token->text, count, name_at, context, near, sizeof near);
+    if (i == fields->count) {
+        cv_suggest(token->text, i, fields->name_at, fields->names, near, sizeof near);
         return cv_read_refuse(reading, token, "unknown field %s%s",
                               token_shown(token, shown), near);
     }
@@ -387,50 +396,53 @@ enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token
     return CLEAVE_OK;
 }
 
-static const char *name_in_list(const void *context, size_t index)
+enum cleave_status cv_read_map(struct cv_reading *reading, const struct cv_token *token,
+                               const char *expected, const struct cv_fields *fields,
+                               unsigned *seen)
 {
-    const char *const *names = context;
-
-    return names[index];
-}
-
-static enum cleave_status take_fields(struct cv_reading *reading,
-                                      const struct cv_fields *fields, unsigned *seen)
-{
-    const char *required = fields->names[fields->required];
-    struct cv_token root, key, value;
-    char expected[96];
+    const size_t path = strlen(reading->field);
+    struct cv_token key, value;
     size_t index = 0;
 
-    snprintf(expected, sizeof expected, "expected a mapping with the field '%s'",
-             required);
+    if (token->node != CV_NODE_MAP)
+        return cv_read_fail(reading, token, expected);
+    for (;;) {
+        CV_TRY(cv_read_next(reading, &key));
+        if (key.node == CV_NODE_END)
+            return CLEAVE_OK;
+        CV_TRY(read_key(reading, &key, fields, seen, &index));
+        cv_read_path(reading, path, "%s%s", path > 0 ? "." : "",
+                     fields->name_at(fields->names, index));
+        CV_TRY(cv_read_next(reading, &value));
+        CV_TRY(fields->take(fields->context, index, &value));
+        reading->field[path] = '\0';
+    }
+}
+
+static enum cleave_status take_root(struct cv_reading *reading,
+                                    const struct cv_fields *fields, size_t required,
+                                    unsigned *seen)
+{
+    const char *name = fields->name_at(fields->names, required);
+    struct cv_token root;
+    char expected[96];
+
+    snprintf(expected, sizeof expected, "expected a mapping with the field '%s'", name);
     CV_TRY(cv_read_next(reading, &root));
     if (root.node == CV_NODE_NONE)
         return cv_fail_at(reading->err, &(struct cv_place){ .file = reading->file },
                           "%s, got an empty file", expected);
-    if (root.node != CV_NODE_MAP)
-        return cv_read_fail(reading, &root, expected);
-    for (;;) {
-        reading->field[0] = '\0';
-        CV_TRY(cv_read_next(reading, &key));
-        if (key.node == CV_NODE_END)
-            break;
-        CV_TRY(cv_read_key(reading, &key, name_in_list, fields->names, fields->count,
-                           seen, &index));
-        CV_TRY(cv_read_next(reading, &value));
-        cv_read_path(reading, 0, "%s", fields->names[index]);
-        CV_TRY(fields->take(fields->context, index, &value));
-    }
+    reading->field[0] = '\0';
+    CV_TRY(cv_read_map(reading, &root, expected, fields, seen));
     CV_TRY(finish(reading));
-    return seen[fields->required] != 0
+    return seen[required] != 0
                ? CLEAVE_OK
-               : cv_read_refuse(reading, &root, "required field '%s' is missing",
-                                required);
+               : cv_read_refuse(reading, &root, "required field '%s' is missing", name);
 }
 
-enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
-                                   size_t length, const struct cv_fields *fields,
-                                   unsigned *seen)
+enum cleave_status cv_read_file(struct cv_reading *reading, const char *text,
+                                size_t length, const struct cv_fields *fields,
+                                size_t required, unsigned *seen)
 {
     enum cleave_status status;
 
@@ -442,7 +454,7 @@ enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
     /* Other encodings would make byte offsets in messages wrong. */
     yaml_parser_set_encoding(&reading->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reading->parser, (const unsigned char *)text, length);
-    status = take_fields(reading, fields, seen);
+    status = take_root(reading, fields, required, seen);
     yaml_event_delete(&reading->event);
     yaml_parser_delete(&reading->parser);
     return status;

@@ -77,27 +77,36 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
 enum cleave_status cv_read_profile(struct cv_reading *reading,
                                    const struct cv_token *token,
                                    const struct cleave_step **out, uint32_t *out_n);
-/* Which of `count` names a key is; fails for an unknown or repeated key. Sets
- * seen[*out] to the key's line. reading->field is the path of the mapping. */
-enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
-                               const char *(*name_at)(const void *context, size_t index),
-                               const void *context, size_t count, unsigned *seen,
-                               size_t *out);
+/* Takes element `index` of a list, or the value of field `index`; reading->field is its path. */
+typedef enum cleave_status (*cv_read_taker)(void *context, size_t index,
+                                            const struct cv_token *value);
+/* Read a list, which `expected` describes: "expected a list of times". `token` is its first
+ * token, reading->field its path. */
+enum cleave_status cv_read_list(struct cv_reading *reading, const struct cv_token *token,
+                                const char *expected, bool may_be_empty,
+                                cv_read_taker take, void *context);
 
-/* The fields of a file that is one mapping. */
+/* The fields of a mapping. */
 struct cv_fields {
-    const char *const *names;
+    const char *(*name_at)(const void *names, size_t index);
+    const void *names;
     size_t count;
-    size_t required; /* the only field that must be given */
-    /* Takes the value of field `index`; reading->field is its name. */
-    enum cleave_status (*take)(void *context, size_t index, const struct cv_token *value);
+    cv_read_taker take;
     void *context;
 };
 
-/* Read a whole file that is one mapping. seen[i] becomes the line of field i, 0 if it was
- * not given. `file`, `arena` and `err` of the reading are set by the caller. */
-enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
-                                   size_t length, const struct cv_fields *fields,
-                                   unsigned *seen);
+/* `name_at` for names in an array. */
+const char *cv_name_in_list(const void *names, size_t index);
+/* Read a mapping in the same way. seen[i] becomes the line of field i, 0 if it was not
+ * given. */
+enum cleave_status cv_read_map(struct cv_reading *reading, const struct cv_token *token,
+                               const char *expected, const struct cv_fields *fields,
+                               unsigned *seen);
+
+/* Read a whole file that is one mapping with the field `required`. `file`, `arena` and `err`
+ * of the reading are set by the caller. */
+enum cleave_status cv_read_file(struct cv_reading *reading, const char *text,
+                                size_t length, const struct cv_fields *fields,
+                                size_t required, unsigned *seen);
 
 #endif

@@ -115,18 +115,12 @@ static void put_name(struct output *output, uint64_t pid, const uint64_t *tid,
     struct cv_json *json = &output->json;
     char text[300];
 
-    cv_json_on_line(json);
-    cv_json_object(json);
-    cv_field_text(json, "ph", "M");
-    cv_field_text(json, "name", tid != NULL ? "thread_name" : "process_name");
-    cv_field_count(json, "pid", pid);
+    snprintf(text, sizeof text, "%.200s%s", name, role);
+    cv_fields(json, "{ph %s, name %s, pid %llu", "M",
+              tid != NULL ? "thread_name" : "process_name", (unsigned long long)pid);
     if (tid != NULL)
         cv_field_count(json, "tid", *tid);
-    cv_field_object(json, "args");
-    snprintf(text, sizeof text, "%.200s%s", name, role);
-    cv_field_text(json, "name", text);
-    cv_json_end(json);
-    cv_json_end(json);
+    cv_fields(json, "args {name %s}}", text);
 }
 
 static void put_event(struct output *output, uint64_t pid, uint64_t tid, const char *name,
@@ -134,25 +128,15 @@ static void put_event(struct output *output, uint64_t pid, uint64_t tid, const c
 {
     struct cv_json *json = &output->json;
 
-    cv_json_on_line(json);
-    cv_json_object(json);
-    cv_field_text(json, "ph", "X");
-    cv_field_text(json, "name", name);
-    cv_field_text(json, "cat", cv_span_name(span->kind));
-    cv_field_count(json, "pid", pid);
-    cv_field_count(json, "tid", tid);
-    cv_field_number(json, "ts", span->start_s * 1e6);
-    cv_field_number(json, "dur", (span->end_s - span->start_s) * 1e6);
-    cv_field_object(json, "args");
-    if (output->context->platform != NULL) {
-        cv_field_count(json, "chunk", span->chunk);
-        cv_field_number(json, "units", span->units);
-    } else {
-        cv_field_count(json, "from", span->peer);
-        cv_field_count(json, "to", span->worker);
-    }
-    cv_json_end(json);
-    cv_json_end(json);
+    cv_fields(json, "{ph %s, name %s, cat %s, pid %llu, tid %llu, ts %g, dur %g", "X",
+              name, cv_span_name(span->kind), (unsigned long long)pid,
+              (unsigned long long)tid, span->start_s * 1e6,
+              (span->end_s - span->start_s) * 1e6);
+    if (output->context->platform != NULL)
+        cv_fields(json, "args {chunk %llu, units %g}}", (unsigned long long)span->chunk,
+                  span->units);
+    else
+        cv_fields(json, "args {from %u, to %u}}", span->peer, span->worker);
 }
 
 /* The event on the first free thread of `worker` of `count` from `first`, else on the last. */

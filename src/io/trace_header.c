@@ -20,18 +20,6 @@
 /* Most workers that `alike` may add: a short header must not ask for much memory. */
 enum { ALIKE_MOST = 1000000 };
 
-static void put_flag(struct cv_json *json, const char *key, bool value)
-{
-    if (value)
-        cv_field_bool(json, key, true);
-}
-
-static void put_positive(struct cv_json *json, const char *key, double value)
-{
-    if (value > 0)
-        cv_field_number(json, key, value);
-}
-
 static void put_numbers(struct cv_json *json, const char *key, const double *numbers,
                         uint64_t count)
 {
@@ -56,21 +44,18 @@ static void put_settings(struct cv_json *json, const struct cleave_policy_input 
 /* Copies, open chunks, and the commands that read them. */
 static void put_opens(struct cv_json *json, const struct cleave_view *view)
 {
-    put_flag(json, "copies", view->copies);
+    cv_fields(json, "copies ?%d", view->copies);
     if (!view->opens)
         return;
-    put_flag(json, "opens", true);
-    cv_field_number(json, "ahead", view->ahead);
-    cv_field_number(json, "hold", view->hold);
-    cv_field_number(json, "unequal", view->unequal);
+    cv_fields(json, "opens %d, ahead %g, hold %g, unequal %g", true, view->ahead,
+              view->hold, view->unequal);
     if (view->groups != NULL) {
         cv_field_list(json, "groups");
         for (uint32_t w = 0; w < view->nworkers; w++)
             cv_json_number(json, view->groups[w]);
         cv_json_end(json);
     }
-    put_positive(json, "burst", view->burst_s);
-    put_positive(json, "varies", view->varies);
+    cv_fields(json, "burst ?%g, varies ?%g", view->burst_s, view->varies);
 }
 
 static bool are_equal(const struct cleave_worker *a, const struct cleave_worker *b)
@@ -127,23 +112,18 @@ static void put_load(struct cv_json *json, const struct cleave_policy_input *tol
 
     if (isfinite(view->units_total))
         cv_field_number(json, "units", view->units_total);
-    cv_field_number(json, "result_ratio", view->result_ratio);
-    cv_field_number(json, "lifespan", view->lifespan_s);
-    cv_field_number(json, "error", view->error);
-    put_flag(json, "sends_first", view->sends_first);
-    put_flag(json, "before_round", view->before_round);
-    put_flag(json, "real", view->real);
-    put_flag(json, "measured", view->measured);
+    cv_fields(
+        json,
+        "result_ratio %g, lifespan %g, error %g, sends_first ?%d, before_round ?%d, "
+        "real ?%d, measured ?%d",
+        view->result_ratio, view->lifespan_s, view->error, view->sends_first,
+        view->before_round, view->real, view->measured);
     put_opens(json, view);
-    if (view->folders > 0) {
-        cv_field_count(json, "folders", view->folders);
-        put_flag(json, "folds_apart", view->folds_apart);
-    }
-    if (told->reads != NULL) {
-        cv_field_text(json, "reads", told->reads);
-        cv_field_number(json, "supply", told->input);
-    }
-    put_flag(json, "changing", told->changing);
+    cv_fields(json, "folders ?%u, folds_apart ?%d", view->folders,
+              view->folders > 0 && view->folds_apart);
+    if (told->reads != NULL)
+        cv_fields(json, "reads %s, supply %g", told->reads, told->input);
+    cv_fields(json, "changing ?%d", told->changing);
     put_numbers(json, "sizes", view->nitems > 0 ? view->sizes : NULL, view->nitems);
     put_workers(json, view);
     put_profiles(json, view);
@@ -160,8 +140,7 @@ static void trace_policy_input_write(struct cv_json *json,
     cv_field_count(json, "seed", view->seed);
     put_settings(json, told);
     if (view->workers == NULL) {
-        cv_field_number(json, "transfer", view->transfer_s);
-        cv_field_number(json, "compute", view->compute_s);
+        cv_fields(json, "transfer %g, compute %g", view->transfer_s, view->compute_s);
         put_numbers(json, "compute_each", view->compute_each_s, view->nworkers);
         put_numbers(json, "ready", view->ready_s, view->nworkers);
         if (view->ready_s != NULL)
@@ -659,12 +638,6 @@ static const char *const headers[2][6] = {
     [CLEAVE_TASK_REDUCE] = { "format", "policy", "task", "nodes" },
 };
 
-static void put_text(struct cv_json *json, const char *key, const char *text)
-{
-    if (text != NULL)
-        cv_field_text(json, key, text);
-}
-
 static bool has_any(const struct cleave_trace_facts *facts)
 {
     return facts->command != NULL || facts->engine != NULL || facts->noise != NULL ||
@@ -681,28 +654,13 @@ static void put_failures(struct cv_json *json, const struct cleave_trace_facts *
     for (size_t i = 0; i < facts->nfailures; i++) {
         const struct cleave_trace_failure *failure = &facts->failures[i];
 
-        cv_json_object(json);
-        cv_field_text(json, "worker",
-                      cleave_platform_worker_name(platform, failure->worker));
-        cv_field_count(json, "chunk", failure->chunk);
-        cv_field_count(json, "attempts", failure->attempts);
-        put_text(json, "what", failure->what);
-        put_text(json, "how", failure->how);
-        put_text(json, "stderr", failure->errors);
-        cv_json_end(json);
+        cv_fields(json,
+                  "{worker %s, chunk %llu, attempts %llu, what ?%s, how ?%s, stderr ?%s}",
+                  cleave_platform_worker_name(platform, failure->worker),
+                  (unsigned long long)failure->chunk,
+                  (unsigned long long)failure->attempts, failure->what, failure->how,
+                  failure->errors);
     }
-    cv_json_end(json);
-}
-
-/* null: not known. */
-static void put_starts(struct cv_json *json, const struct cleave_trace_facts *facts)
-{
-    cv_field_list(json, "starts");
-    for (size_t i = 0; i < facts->nstarts; i++)
-        if (isnan(facts->starts_s[i]))
-            cv_json_null(json);
-        else
-            cv_json_number(json, facts->starts_s[i]);
     cv_json_end(json);
 }
 
@@ -712,36 +670,26 @@ static void write_facts(struct cv_json *json, const struct cleave_trace_facts *f
     if (!has_any(facts))
         return;
     cv_field_object(json, "about");
-    put_text(json, "version", CLEAVE_VERSION);
-    put_text(json, "command", facts->command);
-    put_text(json, "engine", facts->engine);
-    put_text(json, "noise", facts->noise);
-    put_text(json, "picked", facts->picked);
-    put_text(json, "why", facts->why);
-    put_positive(json, "lifespan", facts->lifespan_s);
-    put_positive(json, "failed", facts->failed);
-    put_positive(json, "left", facts->left);
-    if (facts->bound.name != NULL && isfinite(facts->bound.value_s)) {
-        cv_field_object(json, "bound");
-        put_text(json, "name", facts->bound.name);
-        cv_field_number(json, "value", facts->bound.value_s);
-        cv_json_end(json);
-    }
+    cv_fields(json,
+              "version %s, command ?%s, engine ?%s, noise ?%s, picked ?%s, why ?%s, "
+              "lifespan ?%g, failed ?%g, left ?%g",
+              CLEAVE_VERSION, facts->command, facts->engine, facts->noise, facts->picked,
+              facts->why, facts->lifespan_s, facts->failed, facts->left);
+    if (facts->bound.name != NULL && isfinite(facts->bound.value_s))
+        cv_fields(json, "bound {name %s, value %g}", facts->bound.name,
+                  facts->bound.value_s);
     if (facts->nleft_out > 0 && platform != NULL) {
         cv_field_list(json, "left_out");
-        for (size_t i = 0; i < facts->nleft_out; i++) {
-            cv_json_object(json);
-            put_text(json, "worker",
-                     cleave_platform_worker_name(platform, facts->left_out[i].worker));
-            put_text(json, "reason", facts->left_out[i].reason);
-            cv_json_end(json);
-        }
+        for (size_t i = 0; i < facts->nleft_out; i++)
+            cv_fields(json, "{worker %s, reason ?%s}",
+                      cleave_platform_worker_name(platform, facts->left_out[i].worker),
+                      facts->left_out[i].reason);
         cv_json_end(json);
     }
     if (facts->nfailures > 0 && platform != NULL)
         put_failures(json, facts, platform);
-    if (facts->nstarts > 0)
-        put_starts(json, facts);
+    if (facts->nstarts > 0) /* null: not known */
+        put_numbers(json, "starts", facts->starts_s, facts->nstarts);
     if (facts->told != NULL)
         trace_policy_input_write(json, facts->told);
     cv_json_end(json);
@@ -754,18 +702,16 @@ void cv_trace_header_write(struct cv_json *json, const struct cv_trace_workers *
     const struct cleave_platform *platform = workers->platform;
 
     cv_json_object(json);
-    cv_field_text(json, "format", FORMAT);
-    cv_field_text(json, "policy", policy);
+    cv_fields(json, "format %s, policy %s", FORMAT, policy);
     if (platform != NULL) {
-        cv_field_number(json, "load", load);
-        cv_field_text(json, "port", cleave_port_name(cleave_platform_port(platform)));
+        cv_fields(json, "load %g, port %s", load,
+                  cleave_port_name(cleave_platform_port(platform)));
         cv_field_list(json, "workers");
         for (uint32_t i = 0; i < workers->count; i++)
             cv_json_text(json, cleave_platform_worker_name(platform, i));
         cv_json_end(json);
     } else {
-        cv_field_text(json, "task", "reduce");
-        cv_field_count(json, "nodes", workers->count);
+        cv_fields(json, "task %s, nodes %u", "reduce", workers->count);
     }
     write_facts(json, facts, platform);
     cv_json_end(json);

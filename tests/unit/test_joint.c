@@ -92,7 +92,7 @@ static void plans_hold_and_beat_plans_apart(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (int i = 0; i < trials; i++) {
-        double room[MOST], apart_s, bound_s, sum = 0;
+        double apart_s, bound_s, sum = 0;
         struct cv_joint_plan plan;
         struct cv_joint_job job;
         struct cv_random random;
@@ -121,9 +121,6 @@ static void plans_hold_and_beat_plans_apart(void **state)
             assert_true(plan.with_s[w] >= plan.end_s * (1 - 1e-9));
         assert_true(bound_s <= plan.end_s * (1 + 1e-9));
         below += 1 - bound_s / plan.end_s;
-        if (!isnan(cv_joint_entropy(&job, plan.order, plan.used, room)))
-            assert_true(cv_joint_entropy(&job, plan.order, plan.used, room) <=
-                        plan.end_s * (1 + 1e-9));
         cv_arena_reset(&arena);
     }
     assert_true(below <= 0.04 * trials);

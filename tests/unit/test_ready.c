@@ -127,43 +127,6 @@ static void shortest_of_all_trees(void **state)
 }
 
 /* A possible length, and an impossible one just below it. */
-static void decisions_agree_with_the_optimum(void **state)
-{
-    struct cv_random random;
-    struct cv_arena arena;
-    double ready_s[MOST];
-    struct cv_ready_job job;
-
-    (void)state;
-    cv_random_at(&random, 6, 0, 0, 0);
-    cv_arena_init(&arena);
-    for (int trial = 0; trial < TRIALS; trial++) {
-        struct cv_ready_planner *planner;
-        uint32_t parent[MOST];
-        double best_s, out_s;
-
-        draw_job(&random, 40, ready_s, &job);
-        if (!cv_ready_is_exact(&job))
-            continue;
-        best_s = shortest(&job, CV_NO_NODE, &arena);
-        planner = cv_ready_planner_new(&arena, job.n, true);
-        assert_non_null(planner);
-        for (int beside = -12; beside <= 3; beside++) {
-            const double at = fmax(0, best_s + beside);
-
-            assert_int_equal(cv_ready_decide(planner, &job, CV_NO_NODE, at, parent,
-                                             &out_s),
-                             at >= best_s);
-            if (at < best_s)
-                assert_true(out_s > at && out_s <= best_s);
-            else
-                assert_true(out_s >= best_s && out_s <= at);
-        }
-        cv_arena_reset(&arena);
-    }
-    cv_arena_done(&arena);
-}
-
 static void bounds_are_not_beaten(void **state)
 {
     struct cv_random random;
@@ -350,7 +313,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shortest_of_all_trees),
-        cmocka_unit_test(decisions_agree_with_the_optimum),
         cmocka_unit_test(bounds_are_not_beaten),
         cmocka_unit_test(shortest_of_ordered_trees),
         cmocka_unit_test(no_policy_is_shorter),

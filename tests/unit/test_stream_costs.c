@@ -122,26 +122,6 @@ static void a_first_round_has_its_own_bound(void **state)
     }
 }
 
-static void equal_slack_is_equal(void **state)
-{
-    (void)state;
-    for (uint32_t number = 0; number < 200; number++) {
-        struct cv_random random;
-        struct cleave_worker worker;
-        struct cv_stream_times times;
-        double load, ratio, theta;
-
-        cv_random_at(&random, 20, number, 0, 0);
-        worker = stream_worker(&random);
-        load = worker.speed_ups * random_scale(&random, 1, 10);
-        ratio = random_between(&random, 0, 2);
-        theta = cv_theta_equal_slack(&worker, ratio, load);
-        times = cv_stream_times(&worker, theta, ratio, load);
-        assert_near(times.compute_second_s - times.return_first_s - times.send_first_s,
-                    times.compute_first_s - times.send_second_s, 1e-9);
-    }
-}
-
 static void tight_delays_cover_every_order(void **state)
 {
     struct cv_arena arena;
@@ -343,7 +323,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_window_of_theta_is_exact),
         cmocka_unit_test(a_first_round_has_its_own_bound),
-        cmocka_unit_test(equal_slack_is_equal),
         cmocka_unit_test(tight_delays_cover_every_order),
         cmocka_unit_test(own_weights_and_reserve_cover_the_sorted_order),
         cmocka_unit_test(two_workers_that_meet_every_round),

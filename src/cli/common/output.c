@@ -196,40 +196,6 @@ int cv_result_close(struct cv_json *json)
     return cv_json_close(json) ? CV_EXIT_DONE : CV_EXIT_FAILED;
 }
 
-void cv_fields(struct cv_json *json, const char *format, ...)
-{
-    char text[64], *key;
-    va_list values;
-
-    va_start(values, format);
-    while (*(format += strspn(format, " ,")) != '\0') {
-        const size_t length = strcspn(format, " {}%");
-
-        snprintf(text, sizeof text, "%.*s", (int)length, format);
-        key = length > 0 ? text : NULL;
-        format += length;
-        format += strspn(format, " ");
-        if (*format == '}')
-            cv_json_end(json);
-        else if (*format == '{')
-            cv_field_line(json, key);
-        else if (strncmp(format, "%s", 2) == 0)
-            cv_field_text(json, key, va_arg(values, const char *));
-        else if (strncmp(format, "%g", 2) == 0)
-            cv_field_number(json, key, va_arg(values, double));
-        else if (strncmp(format, "%d", 2) == 0)
-            cv_field_bool(json, key, va_arg(values, int) != 0);
-        else /* NOLINT(bugprone-branch-clone): types differ */
-            cv_field_count(json, key,
-                           strncmp(format, "%u", 2) == 0 ? va_arg(values, unsigned)
-                           : strncmp(format, "%zu", 3) == 0
-                               ? va_arg(values, size_t)
-                               : va_arg(values, unsigned long long));
-        format += *format == '%' ? strcspn(format, "sgdu") + 1 : 1;
-    }
-    va_end(values);
-}
-
 int cv_finish_output(int status)
 {
     int error = ferror(stdout) != 0 ? errno : -1;

@@ -115,10 +115,6 @@ int cv_print_take(struct cv_text *text);
  * is closed. */
 void cv_result_open(struct cv_json *json);
 int cv_result_close(struct cv_json *json);
-/* Write members in the form of JSON: "{name %s, load %g, items %llu, same %d}" with %s for a text
- * or null, %g a number, %u, %zu and %llu a count, %d true or false. Braces, with a key before
- * them unless they are an element of a list, are an object on one line. */
-void cv_fields(struct cv_json *json, const char *format, ...) CV_PRINTF(2, 3);
 /* Flush and close stdout. Returns `status`, or CV_EXIT_FAILED after a failed write. */
 int cv_finish_output(int status);
 

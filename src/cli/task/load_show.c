@@ -440,11 +440,9 @@ void cv_schedule_json(struct cv_task_call *task, struct cv_json *json)
     else
         cv_fields(json, "picked %s, why %s", schedule->picked, schedule->why);
     cv_field_number(json, schedule->lifespan_s > 0 ? "work" : "load", schedule->load);
-    if (schedule->lifespan_s > 0)
-        cv_field_number(json, "lifespan", schedule->lifespan_s);
-    if (schedule->result_ratio > 0)
-        cv_field_number(json, "result_ratio", schedule->result_ratio);
-    cv_fields(json, "seed %llu, makespan %g, utilisation %g",
+    cv_fields(json,
+              "lifespan ?%g, result_ratio ?%g, seed %llu, makespan %g, utilisation %g",
+              schedule->lifespan_s, schedule->result_ratio,
               (unsigned long long)task->options->seed, schedule->makespan_s,
               schedule->utilisation);
     if (!items)

@@ -364,17 +364,14 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         cv_fields(json, "goal %s, loads %llu", cv_goal_name(load->job.goal),
                   (unsigned long long)load->several.count);
     cv_field_number(json, lives ? "work" : "load", stats->load);
-    if (lives)
-        cv_field_number(json, "lifespan", options->lifespan_s);
-    if (options->result_ratio > 0)
-        cv_field_number(json, "result_ratio", options->result_ratio);
-    cv_fields(json, "runs %llu, seed %llu, noise %s, engine %s",
-              (unsigned long long)stats->runs, (unsigned long long)options->seed,
-              task->noise, cv_engine_used(options->engine, &options->where));
-    if (load->conditions != NULL)
-        cv_field_text(json, "conditions", load->conditions);
-    if (options->where.file != NULL)
-        cv_field_text(json, "topology", options->where.file);
+    cv_fields(
+        json,
+        "lifespan ?%g, result_ratio ?%g, runs %llu, seed %llu, noise %s, engine %s, "
+        "conditions ?%s, topology ?%s",
+        options->lifespan_s, options->result_ratio, (unsigned long long)stats->runs,
+        (unsigned long long)options->seed, task->noise,
+        cv_engine_used(options->engine, &options->where), load->conditions,
+        options->where.file);
     cv_field_times(json, load->several.count > 0 ? "value" : "makespan", stats);
     cv_field_number(json, "utilisation", stats->utilisation);
     if (!items)
@@ -609,10 +606,8 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
     }
     cv_fields(json, "runs %llu, seed %llu", (unsigned long long)found->runs,
               (unsigned long long)options->seed);
-    if (found->sweep.what != CV_SWEEP_ERROR)
-        cv_field_text(json, "noise", task->noise);
-    if (load->conditions != NULL)
-        cv_field_text(json, "conditions", load->conditions);
+    cv_fields(json, "noise ?%s, conditions ?%s",
+              found->sweep.what != CV_SWEEP_ERROR ? task->noise : NULL, load->conditions);
 }
 
 static void json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)

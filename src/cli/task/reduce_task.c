@@ -468,17 +468,13 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
 
     cv_fields(json,
               "policy %s, nodes %u, runs %llu, seed %llu, transfer %s, compute %s, "
-              "compute_model %s",
+              "compute_model %s, ready ?%s, ready_model ?%s, engine %s, topology ?%s",
               tree != NULL ? tree->policy : reduce->job.policy, cv_reduce_nodes(reduce),
               (unsigned long long)stats.runs, (unsigned long long)options->seed,
               reduce->job.transfer, options->compute,
-              options->costs != NULL ? NULL : options->model);
-    if (options->ready != NULL)
-        cv_fields(json, "ready %s, ready_model %s", options->ready,
-                  cv_ready_models[reduce->job.ready_model]);
-    cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
-    if (options->where.file != NULL)
-        cv_field_text(json, "topology", options->where.file);
+              options->costs != NULL ? NULL : options->model, options->ready,
+              options->ready != NULL ? cv_ready_models[reduce->job.ready_model] : NULL,
+              cv_engine_used(options->engine, &options->where), options->where.file);
     if (tree != NULL) {
         cv_field_number(json, "length", tree->length_s);
         cv_field_stats(json, &stats);
@@ -579,13 +575,13 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
 
     if (task->found.sweep.what != CV_SWEEP_NODES)
         cv_field_count(json, "nodes", cv_reduce_nodes(reduce));
-    cv_fields(json, "transfer %s, compute %s, compute_model %s", options->transfer,
-              options->compute, reduce->costs != NULL ? NULL : options->model);
-    if (options->ready != NULL)
-        cv_fields(json, "ready %s, ready_model %s", options->ready,
-                  cv_ready_models[reduce->job.ready_model]);
-    cv_fields(json, "runs %llu, seed %llu", (unsigned long long)task->found.runs,
-              (unsigned long long)options->seed);
+    cv_fields(json,
+              "transfer %s, compute %s, compute_model %s, ready ?%s, ready_model ?%s, "
+              "runs %llu, seed %llu",
+              options->transfer, options->compute,
+              reduce->costs != NULL ? NULL : options->model, options->ready,
+              options->ready != NULL ? cv_ready_models[reduce->job.ready_model] : NULL,
+              (unsigned long long)task->found.runs, (unsigned long long)options->seed);
 }
 
 static void json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)

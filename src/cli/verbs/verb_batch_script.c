@@ -138,26 +138,31 @@ static int read_words(const struct cv_call *call, struct job *job)
                            "output of a job is its log");
 }
 
-/* A batch system other than Slurm. Formats have one value each; NULL: it has no such option. */
+/* Formats have one value each; NULL: the system has no such option. */
 struct batch_system {
     const char *name, *prefix;
-    const char *job_name, *nodes, *tasks, *cpus, *time, *queue;
+    const char *job_name, *nodes, *tasks, *cpus, *alone, *time, *queue;
     const char *more;   /* lines of every script */
-    const char *begin;  /* words of the shell: set `id`, a number */
+    const char *begin;  /* words of the shell: set `id`, a number; NULL: Slurm */
     const char *list;   /* prints NODE SLOTS, a line for each node */
     const char *launch; /* before NODE and a command */
 };
 
 static const struct batch_system systems[] = {
-    { "pbs", "#PBS ", "-N %s", "-l select=%s", NULL, ":ncpus=%s", "-l walltime=%s",
+    { "slurm", "#SBATCH ", "--job-name=%s", "--nodes=%s", "--ntasks=%s",
+      "--cpus-per-task=%s", "--exclusive%s", "--time=%s", "--partition=%s",
+      "#SBATCH --requeue\n#SBATCH --no-kill\n#SBATCH --open-mode=append\n", NULL, NULL,
+      NULL },
+    { "pbs", "#PBS ", "-N %s", "-l select=%s", NULL, ":ncpus=%s", NULL, "-l walltime=%s",
       "-q %s", "#PBS -r y\n", "cd \"$PBS_O_WORKDIR\" || exit\nid=${PBS_JOBID%%[!0-9]*}\n",
       "sort -u \"$PBS_NODEFILE\" | sed \"s/\\$/ ${NCPUS:-1}/\"", "pbs_tmrsh" },
-    { "sge", "#$ ", "-N %s", NULL, "-pe mpi %s", NULL, "-l h_rt=%s", "-q %s",
+    { "sge", "#$ ", "-N %s", NULL, "-pe mpi %s", NULL, NULL, "-l h_rt=%s", "-q %s",
       "#$ -cwd\n#$ -S /bin/bash\n#$ -r y\n", "id=$JOB_ID\n",
       "awk '{ print $1, $2 }' \"$PE_HOSTFILE\"", "qrsh -inherit -nostdin" },
-    { "lsf", "#BSUB ", "-J %s", NULL, "-n %s", NULL, "-W %s", "-q %s", "#BSUB -r\n",
+    { "lsf", "#BSUB ", "-J %s", NULL, "-n %s", NULL, NULL, "-W %s", "-q %s", "#BSUB -r\n",
       "id=$LSB_JOBID\n", "echo \"$LSB_MCPU_HOSTS\" | xargs -n 2", "blaunch" },
-    { "htcondor", NULL, "%s", "%s", NULL, "%s", NULL, NULL, NULL, "id=$$\n", NULL, NULL },
+    { "htcondor", NULL, "%s", "%s", NULL, "%s", NULL, NULL, NULL, NULL, "id=$$\n", NULL,
+      NULL },
 };
 
 static const struct batch_system *find_system(const char *name)
@@ -168,34 +173,45 @@ static const struct batch_system *find_system(const char *name)
     return NULL;
 }
 
-static void add_line(struct cv_text *out, const char *name, const char *value)
+static const char *number(uint64_t value, char out[24])
 {
-    if (value != NULL)
-        cv_text_add(out, "#SBATCH --%s=%s\n", name, value);
+    snprintf(out, 24, "%" PRIu64, value);
+    return value > 0 ? out : NULL;
 }
 
-static void add_count(struct cv_text *out, const char *name, uint64_t value)
+static void add_directives(const struct values *values, const struct batch_system *system,
+                           struct cv_text *out)
 {
-    if (value > 0)
-        cv_text_add(out, "#SBATCH --%s=%" PRIu64 "\n", name, value);
-}
+    const bool one = values->nodes == 0 && values->cpus > 0 && system->cpus[0] == ':';
+    char nodes[24], tasks[24], cpus[24];
+    const struct {
+        const char *format, *value;
+    } lines[] = {
+        { system->job_name, values->name != NULL ? values->name : "cleave" },
+        { system->nodes, number(one ? 1 : values->nodes, nodes) },
+        { system->tasks, number(values->tasks, tasks) },
+        { system->cpus, number(values->cpus, cpus) },
+        { system->alone, values->tasks == 0 ? "" : NULL },
+        { system->time, values->time },
+        { system->queue, values->partition },
+    };
 
-static void add_head(const struct values *values, struct cv_text *out)
-{
-    cv_text_add(out, "#!/bin/bash\n");
-    add_line(out, "job-name", values->name != NULL ? values->name : "cleave");
-    add_count(out, "nodes", values->nodes);
-    add_count(out, "ntasks", values->tasks);
-    add_count(out, "cpus-per-task", values->cpus);
-    if (values->tasks == 0)
-        cv_text_add(out, "#SBATCH --exclusive\n");
-    add_line(out, "time", values->time);
-    add_line(out, "partition", values->partition);
+    cv_text_add(out, "#!/bin/bash");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *format = lines[i].value != NULL ? lines[i].format : NULL;
+
+        if (format != NULL && format[0] != ':')
+            cv_text_add(out, "\n%s", system->prefix);
+        if (format != NULL)
+            cv_text_add(out, "%.*s%s", (int)(strstr(format, "%s") - format), format,
+                        lines[i].value);
+    }
+    cv_text_add(out, "\n");
     for (size_t i = 0; i < values->more.count; i++)
-        cv_text_add(out, "#SBATCH %s\n", values->more.items[i]);
-    cv_text_add(out, "#SBATCH --signal=B:USR1@%.0f\n", values->notice_s);
-    cv_text_add(out, "#SBATCH --requeue\n#SBATCH --no-kill\n"
-                     "#SBATCH --open-mode=append\n\n");
+        cv_text_add(out, "%s%s\n", system->prefix, values->more.items[i]);
+    if (system->begin == NULL)
+        cv_text_add(out, "#SBATCH --signal=B:USR1@%.0f\n", values->notice_s);
+    cv_text_add(out, "%s\n", system->more);
 }
 
 static void add_run_words(const struct job *job, struct cv_text *out)
@@ -250,53 +266,6 @@ static const char *program_of(const struct values *values, char self[4096])
     return values->program != NULL ? values->program : self;
 }
 
-static void add_option(struct cv_text *out, const struct batch_system *system,
-                       const char *format, const char *value)
-{
-    const char *at = strstr(format, "%s");
-
-    cv_text_add(out, "%s%.*s%s", format[0] == ':' ? "" : system->prefix,
-                (int)(at - format), format, value);
-}
-
-static const char *number(uint64_t value, char out[24])
-{
-    snprintf(out, 24, "%" PRIu64, value);
-    return out;
-}
-
-static void add_directives(const struct values *values, const struct batch_system *system,
-                           struct cv_text *out)
-{
-    char digits[24];
-
-    add_option(out, system, system->job_name,
-               values->name != NULL ? values->name : "cleave");
-    if (values->nodes > 0 || (system->nodes != NULL && values->cpus > 0)) {
-        cv_text_add(out, "\n");
-        add_option(out, system, system->nodes,
-                   number(values->nodes > 0 ? values->nodes : 1, digits));
-    }
-    if (values->cpus > 0)
-        add_option(out, system, system->cpus, number(values->cpus, digits));
-    cv_text_add(out, "\n");
-    if (values->tasks > 0) {
-        add_option(out, system, system->tasks, number(values->tasks, digits));
-        cv_text_add(out, "\n");
-    }
-    if (values->time != NULL) {
-        add_option(out, system, system->time, values->time);
-        cv_text_add(out, "\n");
-    }
-    if (values->partition != NULL) {
-        add_option(out, system, system->queue, values->partition);
-        cv_text_add(out, "\n");
-    }
-    for (size_t i = 0; i < values->more.count; i++)
-        cv_text_add(out, "%s%s\n", system->prefix, values->more.items[i]);
-    cv_text_add(out, "%s\n", system->more);
-}
-
 /* The run works on the first node, and a worker on each other one. */
 static void add_nodes(const struct batch_system *system, struct cv_text *out)
 {
@@ -348,9 +317,10 @@ static int add_joined(const struct values *values, const struct batch_system *sy
 
     if (cv_tls_program(tls, sizeof tls, &err) != CLEAVE_OK)
         return cv_print_status(&err);
-    cv_text_add(out, "#!/bin/bash\n");
     if (system->prefix != NULL)
         add_directives(values, system, out);
+    else
+        cv_text_add(out, "#!/bin/bash\n");
     cv_text_add(out, "%scleave=", system->begin);
     cv_shell_word_add(out, program_of(values, self));
     if (system->prefix == NULL) {
@@ -424,16 +394,22 @@ static int check_lines(const struct values *values, bool options)
     return CV_EXIT_DONE;
 }
 
-static int print_slurm(const struct cv_call *call, const struct cv_call *words)
+/* `words`: the call without the name of the system. */
+static int print_script(const struct cv_call *words, const struct batch_system *system)
 {
-    const struct values *values = call->values;
+    const struct values *values = words->values;
     struct cv_text script = { NULL, 0, 0, false };
     struct job job = { .words = NULL };
     char self[4096];
 
-    CV_DO(check_lines(values, true));
+    CV_DO(check_system(values, system));
+    CV_DO(check_lines(values, system->prefix != NULL));
     CV_DO(read_words(words, &job));
-    add_head(values, &script);
+    if (system->begin != NULL) {
+        CV_DO(add_joined(values, system, &job, &script));
+        return cv_print_take(&script);
+    }
+    add_directives(values, system, &script);
     cv_shell_word_add(&script, program_of(values, self));
     cv_text_add(&script, " run%s", job.options.slurm ? "" : " --slurm");
     add_run_words(&job, &script);
@@ -443,28 +419,20 @@ static int print_slurm(const struct cv_call *call, const struct cv_call *words)
 
 static int run_slurm(const struct cv_call *call)
 {
-    return print_slurm(call, call);
+    return print_script(call, &systems[0]);
 }
 
 static int run(const struct cv_call *call)
 {
     const char *name = call->noperands > 0 ? call->operands[0] : "";
     const struct batch_system *system = find_system(name);
-    struct cv_text script = { NULL, 0, 0, false };
     struct cv_call words = *call;
-    struct job job = { .words = NULL };
 
     words.operands++;
     words.noperands--;
-    if (strcmp(name, "slurm") == 0)
-        return print_slurm(call, &words);
-    if (system == NULL)
-        return cv_refuse("expected slurm, pbs, sge, lsf or htcondor, got '%s'", name);
-    CV_DO(check_system(call->values, system));
-    CV_DO(check_lines(call->values, system->prefix != NULL));
-    CV_DO(read_words(&words, &job));
-    CV_DO(add_joined(call->values, system, &job, &script));
-    return cv_print_take(&script);
+    return system != NULL
+               ? print_script(&words, system)
+               : cv_refuse("expected slurm, pbs, sge, lsf or htcondor, got '%s'", name);
 }
 
 const struct cv_verb cv_verb_batch_script = {

@@ -382,9 +382,7 @@ static void tell(struct choice *choice, size_t index, const uint64_t *bytes)
 
     if (!choice->values->json)
         return;
-    cv_field_line(&choice->json, NULL);
-    cv_field_text(&choice->json, "name", sample.name);
-    cv_field_text(&choice->json, "what", sample.what);
+    cv_fields(&choice->json, "{name %s, what %s", sample.name, sample.what);
     if (bytes != NULL)
         cv_field_count(&choice->json, "bytes", *bytes);
     cv_json_end(&choice->json);

@@ -367,7 +367,7 @@ struct trial {
     uint32_t n;
     double *none; /* tails of 0            */
     double *sizes, *weights;
-    double rate; /* rate of cv_joint_entropy; 0: that has no bound */
+    double rate; /* growth of a tree with time; 0: it has no bound */
     struct cv_tail_tree tree;
     struct cv_tail_workspace *room;
 };
@@ -808,22 +808,6 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
     *out_s = plan.end_s;
     *out_used = plan.used;
     return ok ? CLEAVE_OK : cv_fail_memory(err, "a plan");
-}
-
-double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, uint32_t n,
-                        double *room)
-{
-    double rate, end_s, sum = 0;
-
-    if (!has_bound(job, &rate))
-        return NAN;
-    for (uint32_t k = 0; k < n; k++)
-        room[k] = 0;
-    end_s = cv_joint_sizes(&job->load, order, n, room, NULL, room);
-    for (uint32_t k = 0; k < n; k++)
-        if (room[k] > 0)
-            sum -= room[k] * log(room[k]);
-    return isinf(rate) ? end_s : end_s + sum / rate;
 }
 
 /* For the bound: the cost of a unit of the weight of some worker, and the largest part of

@@ -83,11 +83,6 @@ enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena
 enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
                                   uint32_t *out_used, struct cleave_error *err);
 
-/* T_load + H(y) / s for exactly these workers in this order and any tree, one round; NAN
- * for early with d > c, and at the master. */
-double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, uint32_t n,
-                        double *room);
-
 /* A lower bound for any order, workers and tree in one round; INFINITY without workers. */
 enum cleave_status cv_joint_bound(const struct cv_joint_job *job, double *out_s,
                                   struct cleave_error *err);

@@ -684,16 +684,6 @@ static bool decide(struct cv_ready_planner *planner, const struct cv_ready_job *
     return found;
 }
 
-bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                     uint32_t root, double time_s, uint32_t *parent, double *out_s)
-{
-    sort_nodes(planner, job);
-    if (decide(planner, job, root, time_s, false, parent, out_s))
-        return true;
-    return !cv_ready_is_exact(job) &&
-           decide(planner, job, root, time_s, true, parent, out_s);
-}
-
 static double search(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                      uint32_t root, bool by_level, double low_s, uint32_t *parent)
 {

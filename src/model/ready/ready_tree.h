@@ -78,15 +78,9 @@ struct cv_ready_planner;
 struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n,
                                               bool exact);
 
-/* Whether some tree takes at most time_s, and which: parent[i] receives from i,
- * CV_NO_NODE at the root. `root` is the node that must have the result, or CV_NO_NODE.
- * *out_s is the time of the tree, or a time below which there is none. For early with d >
- * c `false` means that none was found. */
-bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                     uint32_t root, double time_s, uint32_t *parent, double *out_s);
-
-/* The shortest tree. Returns its length in reversed time, which the execution does not
- * exceed. */
+/* The shortest tree: parent[i] receives from i, CV_NO_NODE at the root. `root` is the node that
+ * must have the result, or CV_NO_NODE. Returns its length in reversed time, which the execution
+ * does not exceed. For early with d > c the tree may not be the shortest. */
 double cv_ready_tree(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                      uint32_t root, uint32_t *parent);
 

@@ -130,15 +130,6 @@ double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
     return fmin(fmax(fmin(fmax(wanted, window.low), window.high), 0.05), 0.95);
 }
 
-double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ratio,
-                            double load)
-{
-    const double work = load / worker->speed_ups, data = load / worker->bandwidth_ups;
-    const double result = result_ratio * load / worker->return_bandwidth_ups;
-
-    return (work + data - worker->return_latency_s) / (2 * work + 2 * data + result);
-}
-
 double cv_stream_delay(double margin, const struct cv_stream_times *before,
                        const struct cv_stream_times *own)
 {

@@ -71,9 +71,6 @@ double cv_theta_first(const struct cleave_worker *worker, double load);
 /* `wanted`, or, if that would make the worker idle in rounds with that load, the nearest part that does not, if there is one. */
 double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
                       double load, double wanted);
-/* Leaves as much time to spare in a first round as in the rounds after it. */
-double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ratio,
-                            double load);
 
 /* --- delays --------------------------------------------------------------------------
  * The next worker may be posted to when both ports have been left by the one before:

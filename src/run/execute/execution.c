@@ -2,15 +2,20 @@
  * SPDX-License-Identifier: MIT */
 #include "run/execute/execution.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/shell_word.h"
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "policy/compound/registry.h"
-#include "run/common/cancel.h"
 #include "run/common/request_check.h"
 #include "run/common/shell.h"
 #include "run/decode/decoder.h"
@@ -18,6 +23,53 @@
 #include "run/journal/command_files.h"
 #include "run/split/format_choice.h"
 #include "run/master/run_policy.h"
+
+/* --- a request to stop runs, from any thread or signal handler ----------------------------- */
+
+struct cleave_cancel {
+    int fd; /* owned eventfd: readable once the request was made, and for ever */
+    atomic_bool called; /* set by a call, for computations that do not poll */
+};
+
+enum cleave_status cleave_cancel_new(struct cleave_cancel **out, struct cleave_error *err)
+{
+    struct cleave_cancel *cancel;
+
+    CV_EXPECT_POINTER(out, err, "out");
+    cancel = calloc(1, sizeof *cancel);
+    if (cancel == NULL)
+        return cv_fail_memory(err, "a request to stop");
+    cancel->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (cancel->fd < 0) {
+        const int error = errno;
+
+        free(cancel);
+        return cv_fail_errno(err, error, "cannot make an eventfd");
+    }
+    *out = cancel;
+    return CLEAVE_OK;
+}
+
+void cleave_cancel_free(struct cleave_cancel *cancel)
+{
+    if (cancel == NULL)
+        return;
+    close(cancel->fd);
+    free(cancel);
+}
+
+void cleave_cancel(struct cleave_cancel *cancel)
+{
+    const int before = errno;
+
+    if (cancel == NULL)
+        return;
+    atomic_store(&cancel->called, true);
+    (void)eventfd_write(cancel->fd, 1);
+    errno = before;
+}
+
+/* --- the journal --------------------------------------------------------------------------- */
 
 /* The files that the command names, for the journal. The journal compares files that are items
  * for each item. */
