@@ -57,9 +57,10 @@ static const struct cv_option choice_options[] = {
 
 static const struct cv_option period_options[] = {
     CV_FLAG(0, "--cip", 1, cip,
-        "Instead of a choice: the shortest round in which one master can serve all workers "
+        "Instead of a choice: the shortest round in which one master can serve the workers "
         "so that no worker waits for a port and none is idle, with the part sent first, the "
-        "first load and the delay of each."),
+        "first load and the delay of each. A worker that starts too slowly for such a round "
+        "is left out, with the reason."),
 };
 
 static const struct cv_option run_options[] = {
@@ -278,7 +279,9 @@ static int plan(struct cv_task_call *task)
                                          options->result_ratio);
         theta[w] = options->theta;
     }
-    if (cv_stream_cip(&ring, 0, task->arena, &job->cip, &err) != CLEAVE_OK)
+    job->cip_workers = cv_need(task->arena, n, sizeof *job->cip_workers, "the period");
+    if (cv_stream_cip_served(&ring, 2 / CV_LATENCIES_PER_ROUND, task->arena, &job->cip,
+                             job->cip_workers, &job->ncip, &err) != CLEAVE_OK)
         return cv_refuse("--cip: %s", err.text);
     return CV_EXIT_DONE;
 }

@@ -11,7 +11,8 @@ struct cv_streams_job {
     struct cleave_platform *platform; /* owned */
     struct cleave_stream_task task;
     struct cleave_stream_plan *plan;      /* owned; NULL with --cip */
-    struct cv_cip cip;                    /* with --cip */
+    struct cv_cip cip;                    /* with --cip: of cip_workers   */
+    uint32_t *cip_workers, ncip;          /* the workers that are not left out */
     const struct cleave_simgrid *simgrid; /* NULL: the native engine; in the arena */
 
     /* simulate */
