@@ -600,6 +600,11 @@ enum cleave_status cv_source_put_back(struct cv_source *source,
     return CLEAVE_OK;
 }
 
+void cv_source_use_again(struct cv_source *source, const struct cv_piece *piece)
+{
+    note_use(source, piece, true);
+}
+
 enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err)

@@ -137,6 +137,8 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
 enum cleave_status cv_source_put_back(struct cv_source *source,
                                       const struct cv_piece *piece,
                                       struct cleave_error *err);
+/* A finished piece of files must be put back. */
+void cv_source_use_again(struct cv_source *source, const struct cv_piece *piece);
 /* The bytes of a piece are no longer needed. */
 enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,

@@ -787,7 +787,7 @@ enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *att
                                       cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
     alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
-            !run->pool.hosts.keeps;
+            !run->request->hosts.fold;
     *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         keep_written_prefix(attempt);

@@ -573,7 +573,8 @@ static void let_go(struct cv_exec_run *run)
             cv_open_chunks_end_one(run, host->first + k);
             busy = busy || cv_attempt_table_is_busy(&run->table, host->first + k);
         }
-        if (!busy && cv_link_pending(&host->link) == 0)
+        if (!busy && cv_link_pending(&host->link) == 0 &&
+            !cv_result_sink_holds(run->results, host))
             cv_host_release(host);
     }
 }
