@@ -146,6 +146,10 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     if (filled->items.words != NULL && filled->items.sizes == NULL &&
         filled->items.max <= 1 && !(filled->policy.block > 0))
         filled->policy.block = 1;
+    /* A rate counts records. */
+    if (filled->workers.nrates > 0 && filled->items.words == NULL &&
+        filled->input.fetch == NULL && filled->input.weight == NULL)
+        filled->input.weight = "";
     fill_prefetch(filled);
     run->limiter = (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
                                               .max_load = filled->workers.max_load,

@@ -24,7 +24,9 @@ static const char word_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST
 
 enum cv_weight_kind cv_weight_kind_of(const char *text)
 {
-    if (text[strspn(text, word_bytes)] != '\0' || text[0] == '\0')
+    if (text[0] == '\0')
+        return CV_WEIGHT_ONE;
+    if (text[strspn(text, word_bytes)] != '\0')
         return CV_WEIGHT_COMMAND;
     if (text[0] == '.')
         return CV_WEIGHT_FIELD;
@@ -262,6 +264,9 @@ enum cleave_status cv_record_weight_read(const struct cv_record_weight *weight,
     struct cv_key_text text = { bytes, 0 };
     char shown[NUMBER_ROOM];
 
+    *out = 1;
+    if (weight->kind == CV_WEIGHT_ONE)
+        return CLEAVE_OK;
     if (weight->kind == CV_WEIGHT_COLUMN)
         cv_splitter_column(weight->splitter, weight->column, bytes, length, &text);
     else if (!cv_weight_find_field(bytes, length, weight->text, &text))

@@ -12,13 +12,14 @@ enum cv_weight_kind {
     CV_WEIGHT_COLUMN,  /* "3": a column                                            */
     CV_WEIGHT_WORD,    /* "tokens": a column of csv, otherwise a command           */
     CV_WEIGHT_COMMAND, /* any text with a blank, a slash or a sign of the shell    */
+    CV_WEIGHT_ONE,     /* "": each record weighs 1                                 */
 };
 
 /* The kind depends on the text alone. */
 enum cv_weight_kind cv_weight_kind_of(const char *text);
 
 struct cv_record_weight {
-    enum cv_weight_kind kind; /* FIELD, COLUMN or COMMAND */
+    enum cv_weight_kind kind; /* not WORD */
     const char *text;         /* borrowed */
     unsigned column;          /* from 1 */
     double missing;           /* weight of a record that has none; 0: an error */

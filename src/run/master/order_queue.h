@@ -84,6 +84,7 @@ struct cv_order_queue {
     uint32_t running;  /* chunks that are running or queued for a retry */
 
     uint64_t chunks, retries, failed, resumed, lost, later, parted, backups;
+    uint64_t later_in_a_row; /* of `later`, since the last success */
     uint64_t unread;     /* part of `failed`: the command read nothing */
     uint64_t given_back; /* part of `lost`: by hosts that left in order */
     uint64_t unfit;      /* part of `failed`: no host could run the command */
