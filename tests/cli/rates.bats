@@ -322,6 +322,9 @@ END
     # Starts on a: at most five in a second.
     sed -n 's/.*"done","worker":"a.*"start":\([0-9.e-]*\),.*/\1/p' t.jsonl | sort -g | awk '{ at[NR] = $1 } END {
         for (i = 6; i <= NR; i++) if (at[i] - at[i - 5] < 1 - 1e-6) { print at[i]; exit 1 } }'
+    # The costs of workers are not known at first.
+    cleave 0 simulate items --platform "$CLEAVE_SOURCE_DIR/examples/equal.yaml" --costs "$CLEAVE_SOURCE_DIR/examples/jobs.log" \
+        --rates '*@2/min' --param trust=0
     cleave 0 simulate items --platform p.yaml --sizes sizes --rates '*@5w/s' --policy items-list --stalls 60s,1s --runs 3
     has 'bound     3.0000 s (rates)'
     local rate

@@ -101,7 +101,10 @@ SUM="awk -F'[:,}]' '{ n++; t += \$5 } END { print n, t }'"
     # A pipe is read to its end first.
     { head -n 1000 many; sleep 0.1; tail -n +1001 many; } | job --weight "cat" --unordered -j 2 -- cat
     sort -n out | cmp - many
-    gzip <in.fa | job --weight "awk '/^>/ { if (NR > 1) print 1 } END { print 1 }'" --block 2 -j 2 -- grep -c '>'
+    gzip <in.fa | job --split fasta --weight "awk '/^>/ { if (NR > 1) print 1 } END { print 1 }'" --block 2 -j 2 -- grep -c '>'
+    [ "$(sort -u out)" = 2 ]
+    gzip -k in.fa
+    job -i in.fa.gz --weight "awk '/^>/ { print 1 }'" --block 2 -j 2 -- grep -c '>'
     [ "$(sort -u out)" = 2 ]
 }
 

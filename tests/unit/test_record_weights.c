@@ -229,7 +229,8 @@ static void take_all(uint64_t seed, bool heavy_first, bool zeros)
     assert_true(!(fabs(cv_source_left(source) - total) > 0));
     for (;;) {
         const double wanted = 1 + floor(200 * cv_random_uniform(&random));
-        const struct cv_taker few = { .most = (uint64_t)(9 * cv_random_uniform(&random)) };
+        const struct cv_taker few = { .most =
+                                          (uint64_t)(9 * cv_random_uniform(&random)) };
         struct cv_piece piece;
         enum cv_take state;
         size_t i, first;

@@ -558,7 +558,8 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
         "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, speed_up %g, work_s %g, "
         "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
         result->seconds, result->connect_s, run_makespan(result), report->predicted_s,
-        result->bound_s, result->unlimited_s, result->limited_by, result->input_s, result->input_first_s, result->blocked_s, result->alone_s,
+        result->bound_s, result->unlimited_s, result->limited_by, result->input_s,
+        result->input_first_s, result->blocked_s, result->alone_s,
         run_speed_up(result, report, &(bool){ false }), result->work_s, result->starts_s,
         result->folds_s, result->waiting_s, result->master_s, result->port_s);
     if (result->cost > 0)

@@ -904,24 +904,24 @@ static int spool_pipe(const struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
     const char *directory = cv_run_directory(values);
-    const bool piped = values->inputs.count == 0 ||
-                       (values->inputs.count == 1 &&
-                        strcmp(values->inputs.items[0], "-") == 0);
+    const bool piped =
+        values->inputs.count == 0 ||
+        (values->inputs.count == 1 && strcmp(values->inputs.items[0], "-") == 0);
     char bytes[65536];
     struct stat now;
     ssize_t got = 0;
     int file, wrong = 0;
 
     if (run->has_items || !piped || values->weight == NULL ||
-        cv_weight_kind_of(values->weight) != CV_WEIGHT_COMMAND ||
+        !cv_weight_is_command(values->weight, values->split) ||
         fstat(STDIN_FILENO, &now) != 0 || S_ISREG(now.st_mode))
         return CV_EXIT_DONE;
     file = cv_nameless_file_open(directory);
     while (file >= 0 && wrong == 0 &&
            (got = TEMP_FAILURE_RETRY(read(STDIN_FILENO, bytes, sizeof bytes))) > 0)
         wrong = cv_write_all(file, bytes, (size_t)got);
-    if (file < 0 || got < 0 || (wrong == 0 && (lseek(file, 0, SEEK_SET) != 0 ||
-                                               dup2(file, STDIN_FILENO) < 0)))
+    if (file < 0 || got < 0 ||
+        (wrong == 0 && (lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0)))
         wrong = errno;
     if (file >= 0)
         close(file);

@@ -414,7 +414,7 @@ static const char *find_limit(const struct cleave_execution_result *result,
         first_s = fmin(first_s, result->workers[w].ended_s);
         last_s = fmax(last_s, result->workers[w].ended_s);
     }
-    return busy_s > (1 - IDLE) * time_s                     ? "one worker"
+    return busy_s > (1 - IDLE) * time_s                        ? "one worker"
            : last_s - first_s > (time_s - result->bound_s) / 2 ? "tail"
            : rated                                             ? "rates"
                                                                : "waiting";
@@ -466,8 +466,8 @@ static double sum_costs(const struct cv_exec_run *run,
             end_s = result->connect_s;
         more_s = fmax(0, result->workers[w].ended_s - end_s);
         end_s += more_s;
-        cost += more_s *
-                cleave_platform_cost(run->request->workers.platform, asked_of[w]);
+        cost +=
+            more_s * cleave_platform_cost(run->request->workers.platform, asked_of[w]);
     }
     return cost;
 }

@@ -15,6 +15,7 @@
 #include "run/common/shell.h"
 #include "run/decode/decoder.h"
 #include "run/input/magic.h"
+#include "run/input/record_weight.h"
 #include "run/journal/command_files.h"
 #include "run/split/format_choice.h"
 #include "run/master/run_policy.h"
@@ -278,25 +279,27 @@ static enum cleave_status open_source(struct cv_execution *execution,
                                                    ITEMS_HELD),
                                     execution->splitter, &execution->run.queue.source,
                                     err);
-    CV_TRY(cv_source_open(request->input.files, request->input.count,
-                          &(struct cv_source_options){
-                              .splitter = execution->splitter,
-                              .choose = is_auto(request) ? execution->splitter : NULL,
-                              .waits = true,
-                              .no_header = request->input.no_header,
-                              .header = request->input.header,
-                              .pairs = request->input.pairs,
-                              .raw = raw,
-                              .codec = codec,
-                              .fetch = request->input.fetch,
-                              .size = request->input.size,
-                              .max_record = request->input.max_record > 0
-                                                ? request->input.max_record
-                                                : CLEAVE_MAX_RECORD,
-                              .hold = hold_for(request),
-                              .shares = shares_of(cv_worker_setup_count(request)),
-                              .numbers = true },
-                          &execution->run.queue.source, err));
+    CV_TRY(cv_source_open(
+        request->input.files, request->input.count,
+        &(struct cv_source_options){
+            .splitter = execution->splitter,
+            .choose = is_auto(request) ? execution->splitter : NULL,
+            .waits = true,
+            .no_header = request->input.no_header,
+            .header = request->input.header,
+            .pairs = request->input.pairs,
+            .raw = raw,
+            .codec = codec,
+            .fetch = request->input.fetch,
+            .size = request->input.size,
+            .twice = request->input.weight != NULL &&
+                     cv_weight_is_command(request->input.weight, request->input.split),
+            .max_record = request->input.max_record > 0 ? request->input.max_record
+                                                        : CLEAVE_MAX_RECORD,
+            .hold = hold_for(request),
+            .shares = shares_of(cv_worker_setup_count(request)),
+            .numbers = true },
+        &execution->run.queue.source, err));
     /* No command can start before. */
     while ((is_auto(request) || request->output.header_once) &&
            !cv_source_has_header(execution->run.queue.source)) {

@@ -33,6 +33,15 @@ enum cv_weight_kind cv_weight_kind_of(const char *text)
     return text[strspn(text, "0123456789")] == '\0' ? CV_WEIGHT_COLUMN : CV_WEIGHT_WORD;
 }
 
+bool cv_weight_is_command(const char *text, const char *split)
+{
+    const enum cv_weight_kind kind = cv_weight_kind_of(text);
+
+    return kind == CV_WEIGHT_COMMAND ||
+           (kind == CV_WEIGHT_WORD && cv_is_program(text) &&
+            (split == NULL || strncmp(split, "csv", 3) != 0));
+}
+
 enum { MAX_COLUMN = 9999 };
 
 /* The column of this name in a header. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RECORD_WEIGHT_H
 #define CV_RECORD_WEIGHT_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
@@ -17,6 +18,8 @@ enum cv_weight_kind {
 
 /* The kind depends on the text alone. */
 enum cv_weight_kind cv_weight_kind_of(const char *text);
+/* Whether the text is a command that reads all records first. `split` is that of the input, or NULL. */
+bool cv_weight_is_command(const char *text, const char *split);
 
 struct cv_record_weight {
     enum cv_weight_kind kind; /* not WORD */

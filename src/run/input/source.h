@@ -46,6 +46,7 @@ struct cv_source_options {
     const char *fetch; /* borrowed: a command that writes ranges of inputs; NULL      */
     const char *size;  /* borrowed, with fetch: the size, or a command that writes it */
     bool sized;        /* decode an input, if necessary, to learn its size            */
+    bool twice;        /* a compressed file is read twice, so it is not a stream      */
     bool no_index;     /* ignore files written by cv_source_index                     */
     bool numbers;      /* cv_source_records can number the records of a stream        */
 };

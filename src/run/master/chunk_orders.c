@@ -268,9 +268,10 @@ static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t worker,
                                    state, out, err);
     if (pending->kind == CV_ORDER_ITEM || run->key_uses != NULL)
         return take_item(run, pending, state, out, err);
-    return pending->units > 0 ? cv_source_take_units(source, most_of(run, worker, pending),
-                                                     &taker, state, out, err)
-                              : CLEAVE_OK;
+    return pending->units > 0
+               ? cv_source_take_units(source, most_of(run, worker, pending), &taker,
+                                      state, out, err)
+               : CLEAVE_OK;
 }
 
 /* Take the piece of an order, unless the rate of the worker does not allow it now. */

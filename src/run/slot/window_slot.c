@@ -510,8 +510,8 @@ static void process_ended(void *context, unsigned events)
     if (count_lanes(window, LANE_HELD) == 0 && !interrupted)
         carrier->events->left(carrier->context, carrier);
     settle_pieces(window, interrupted || (carrier->process.exit_code == 0 &&
-                                          carrier->fault == NULL &&
-                                          window->answers > 0 && !cut_short));
+                                          carrier->fault == NULL && window->answers > 0 &&
+                                          !cut_short));
     window->state = WINDOW_SERVES;
     carrier->kills = 0;
     start_another(window);
