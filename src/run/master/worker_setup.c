@@ -349,6 +349,7 @@ static enum cleave_status fill_places(struct cv_worker_setup *setup,
     }
     pool->nworkers = n;
     pool->first_spare = places->count;
+    pool->asked_of = places->asked_of;
     pool->commands = setup->commands;
     pool->hosts.names = pool->names;
     pool->nfolders = pool->hosts.count == 0 || n < cores ? n : cores;
