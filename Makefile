@@ -199,7 +199,7 @@ accept: tests ## take what the command line prints now as what the tests expect
 install: build ## into PREFIX (/usr/local), below DESTDIR if given
 	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
 	@cmake --build build -j $(JOBS) --target product
-	@DESTDIR="$(DESTDIR)" cmake --install build
+	@DESTDIR="$(DESTDIR)" cmake --install build --strip
 	@cp build/install_manifest.txt build/installed.txt
 
 uninstall: ## what `make install` has put there from this folder, below DESTDIR if given
@@ -210,7 +210,7 @@ deb: build ## Debian packages, in build/
 	@$(CONFIGURE) default
 	@cmake --build build -j $(JOBS) --target product
 	@cd build && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
-	@ls build/*.deb
+	@ls build/*.deb build/*.ddeb
 
 check-deb: deb ## install the packages in a clean Debian below build/, and try them
 	@tools/check-deb build
@@ -239,8 +239,11 @@ cast: build ## record two unequal workers beside xargs again: docs/guide/unequal
 	@tools/make-cast record docs/guide/unequal.cast
 	@tools/make-cast svg docs/guide/unequal.cast docs/guide/unequal.svg
 
-wheel: ## the package for Python: build/cleave-VERSION-py3-none-any.whl
+wheel: build ## packages for Python in build/: one with the command for this processor, one without
+	@cmake --build build -j $(JOBS) --target cleave-portable --target cleave-tls-portable
+	@tools/licenses build/licenses || [ $$? = 77 ]
 	@tools/make-wheel build
+	@tools/make-wheel build "$$(uname -m)" build
 
 dist: ## a release: build/cleave-VERSION.tar.gz
 	@tools/make-dist build

@@ -128,7 +128,7 @@ _cleave() {
         --failed) _cleave_files -d; return ;;
         --journal) _cleave_files -f; return ;;
         --joblog) _cleave_files -f; return ;;
-        --progress) _cleave_words 'bar live plain none'; return ;;
+        --progress) _cleave_words 'bar live plain json none'; return ;;
         --serve) return ;;
         --trace) _cleave_files -f; return ;;
         esac

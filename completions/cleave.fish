@@ -147,7 +147,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l joblog -r -F -d 'Writ
 complete -c cleave -n '__fish_seen_subcommand_from run' -l verbose -s v -d 'Write each command line to standard error when it begins; for chunks,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l summary -d 'Write the summary in full: where the time went, and a row for each'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l dry-run -d 'Show what would run, and run nothing'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l progress -x -a 'bar live plain none' -d 'Show progress: bar, live, plain or none'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l progress -x -a 'bar live plain json none' -d 'Show progress: bar, live, plain, json or none'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l serve -x -d 'Show the page of cleave report while it runs, to browsers of this'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l trace -r -F -d 'Write every event and order to this file, as JSON lines'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l json -d 'Write the summary as JSON: to standard output where --output sends the'

@@ -17,7 +17,7 @@ const struct cv_run_options cv_run_presets = { .memory = 256e6,
 
 static void progress_words(struct cv_text *out)
 {
-    cv_text_add(out, "bar live plain none");
+    cv_text_add(out, "bar live plain json none");
 }
 
 /* clang-format off */
@@ -419,10 +419,11 @@ static const struct cv_option report_options[] = {
         "with a platform file (--hosts) also the plan for its costs: chunks, finish time and "
         "bound.", .level = CV_FIRST),
     CV_OPTION(0, "--progress", TEXT, "HOW", progress,
-        "Show progress: bar, live, plain or none. bar: draw a bar on standard error, if that is "
+        "Show progress: bar, live, plain, json or none. bar: draw a bar on standard error, if that is "
         "a terminal: how much commands have "
         "read, and how long the rest will take. live: also a line for each worker; needs a "
-        "terminal. plain: write a line every ten seconds, for logs. Default: a bar "
+        "terminal. plain: write a line every ten seconds, for logs. json: write a JSON object for programs, "
+        "at most five a second. Default: a bar "
         "after 2 s, until outputs appear on the same terminal; none with -q. --bar and "
         "--live are short for the first two.", .add_words = progress_words, .level = CV_FIRST),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,

@@ -333,6 +333,7 @@ enum cv_progress_how {
     CV_PROGRESS_BAR,
     CV_PROGRESS_LIVE,
     CV_PROGRESS_PLAIN,
+    CV_PROGRESS_JSON,
     CV_PROGRESS_NONE
 };
 

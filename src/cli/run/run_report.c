@@ -29,6 +29,7 @@ static int choose_progress(struct cv_run_report *report)
     static const char *const words[] = { [CV_PROGRESS_BAR] = "bar",
                                          [CV_PROGRESS_LIVE] = "live",
                                          [CV_PROGRESS_PLAIN] = "plain",
+                                         [CV_PROGRESS_JSON] = "json",
                                          [CV_PROGRESS_NONE] = "none" };
     const bool terminal = cv_screen_of(STDERR_FILENO).moves;
     const char *how = report->options->progress;
@@ -36,7 +37,7 @@ static int choose_progress(struct cv_run_report *report)
     report->unasked = how == NULL;
     report->how = report->options->quiet ? CV_PROGRESS_NONE : CV_PROGRESS_BAR;
     if (how != NULL)
-        CV_DO(cv_word_read("--progress", how, words, 4, &report->how));
+        CV_DO(cv_word_read("--progress", how, words, 5, &report->how));
     if (report->how == CV_PROGRESS_LIVE && !terminal)
         return cv_refuse(
             "--progress live: needs a terminal on standard error that is not "
@@ -182,6 +183,29 @@ void cv_run_page_end(struct cv_run_report *report,
 
 /* Whether a terminal on stderr does not belong to other programs now: this one is not in the
  * background. */
+/* For programs: a line with one JSON object. */
+static void print_json(const struct cleave_progress *progress, double done, double left_s,
+                       const char *facts)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    FILE *file = open_memstream(&line.bytes, &line.length);
+    struct cv_json json;
+
+    if (file == NULL)
+        return;
+    cv_json_init(&json, file, false);
+    cv_json_object(&json);
+    cv_fields(
+        &json,
+        "progress {elapsed_s %g, left_s %g, done %g, total %g, failed %llu, text %s}",
+        progress->elapsed_s, left_s, done, progress->total,
+        (unsigned long long)progress->failed, facts);
+    cv_json_end(&json);
+    cv_json_close(&json);
+    line.failed = fclose(file) != 0;
+    cv_print_raw(&line);
+}
+
 static bool is_in_front(void)
 {
     const pid_t front = tcgetpgrp(STDERR_FILENO);
@@ -219,7 +243,9 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     add_facts(&text, progress, report->done, left_s, report->items != NULL);
     if (text.failed)
         return;
-    if (!plain)
+    if (report->how == CV_PROGRESS_JSON)
+        print_json(progress, report->done, left_s, text.bytes);
+    else if (!plain)
         draw_bar(report, part, text.bytes, progress);
     else if (isnan(part))
         cv_print_note("%s", text.bytes);
