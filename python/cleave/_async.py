@@ -7,7 +7,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from typing import (
-    Any, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, List, Sequence, TypeVar, Union,
+    Any, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, List, Sequence, Tuple, TypeVar,
+    Union,
 )
 
 from ._command import Result, run
@@ -57,16 +58,22 @@ async def imap_async(
     function: Callable[[T], R], iterable: Union[Iterable[T], AsyncIterable[T]], **options: Any
 ) -> AsyncIterator[R]:
     """As ``imap``; the iterable may be asynchronous."""
-    stop, end = Stop(), object()
+    stop = Stop()
     if isinstance(iterable, AsyncIterable):
         iterable = _pulled(iterable, asyncio.get_running_loop())
     results = imap(function, iterable, **options)
+
+    def take() -> Tuple[bool, Any]:
+        for result in results:
+            return True, result
+        return False, None
+
     try:
-        while (result := await _in_thread(stop, next, results, end)) is not end:
-            yield result  # type: ignore[misc]
+        while (taken := await _in_thread(stop, take))[0]:
+            yield taken[1]
     finally:
         stop()
-        await _in_thread(stop, results.close)  # type: ignore[attr-defined]
+        await _in_thread(stop, results.close)
 
 
 async def map_async(
