@@ -25,7 +25,8 @@ async def _in_thread(stop: Stop, function: Callable[..., T], *args: Any, **optio
         return function(*args, **options)
 
     context = contextvars.copy_context()
-    future = asyncio.get_running_loop().run_in_executor(None, context.run, call)
+    loop = asyncio.get_running_loop()
+    future: "asyncio.Future[T]" = loop.run_in_executor(None, context.run, call)
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
