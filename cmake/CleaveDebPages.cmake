@@ -18,6 +18,10 @@ foreach(component ${components})
     if(pages)
         execute_process(COMMAND gzip -n9 ${pages} COMMAND_ERROR_IS_FATAL ANY)
     endif()
+    file(GLOB archives ${component}/usr/lib/*/*.a)
+    if(archives)
+        execute_process(COMMAND strip --strip-debug ${archives} COMMAND_ERROR_IS_FATAL ANY)
+    endif()
     file(WRITE ${doc}/copyright
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: cleave

@@ -38,6 +38,13 @@ write_basic_package_version_file(cleaveConfigVersion.cmake COMPATIBILITY SameMin
 
 install(TARGETS cleave COMPONENT runtime)
 install(TARGETS cleave-static COMPONENT development)
+install(CODE "
+    if(CMAKE_INSTALL_DO_STRIP) # CMake leaves archives alone
+        execute_process(COMMAND ${CMAKE_STRIP} --strip-debug
+            \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libcleave.a\"
+            COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+" COMPONENT development)
 install(TARGETS cleave-shared
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 file(GLOB pages CONFIGURE_DEPENDS man/*.1)

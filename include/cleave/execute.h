@@ -473,7 +473,7 @@ struct cleave_journal {
     bool resume, overwrite;
 };
 
-/* Callbacks and the trace of a run; all are optional. */
+/* Optional callbacks and the trace. `progress` is called at most ten times a second. */
 struct cleave_listener {
     struct cleave_trace *trace; /* events and orders are appended */
     void (*attempted)(void *context, const struct cleave_attempt *attempt);

@@ -7,7 +7,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from typing import (
-    Any, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, List, Sequence, TypeVar, Union,
+    Any, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, List, Sequence, Tuple, TypeVar,
+    Union,
 )
 
 from ._command import Result, run
@@ -24,7 +25,8 @@ async def _in_thread(stop: Stop, function: Callable[..., T], *args: Any, **optio
         return function(*args, **options)
 
     context = contextvars.copy_context()
-    future = asyncio.get_running_loop().run_in_executor(None, context.run, call)
+    loop = asyncio.get_running_loop()
+    future: "asyncio.Future[T]" = loop.run_in_executor(None, context.run, call)
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
@@ -57,16 +59,22 @@ async def imap_async(
     function: Callable[[T], R], iterable: Union[Iterable[T], AsyncIterable[T]], **options: Any
 ) -> AsyncIterator[R]:
     """As ``imap``; the iterable may be asynchronous."""
-    stop, end = Stop(), object()
+    stop = Stop()
     if isinstance(iterable, AsyncIterable):
         iterable = _pulled(iterable, asyncio.get_running_loop())
     results = imap(function, iterable, **options)
+
+    def take() -> Tuple[bool, Any]:
+        for result in results:
+            return True, result
+        return False, None
+
     try:
-        while (result := await _in_thread(stop, next, results, end)) is not end:
-            yield result  # type: ignore[misc]
+        while (taken := await _in_thread(stop, take))[0]:
+            yield taken[1]
     finally:
         stop()
-        await _in_thread(stop, results.close)  # type: ignore[attr-defined]
+        await _in_thread(stop, results.close)
 
 
 async def map_async(

@@ -8,7 +8,9 @@ import re
 import shlex
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union, cast
+from typing import (
+    Any, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, Union, cast, overload,
+)
 
 from ._facts import Check, Facts, Plan
 from ._process import CleaveError, Environment, Feeder, PathLike, Show, communicate, expect, shown, start
@@ -104,12 +106,17 @@ def call(*words: str, **options: Any) -> Dict[str, Any]:
     return result
 
 
-def plan(what: str = "load", **options: Any) -> Plan:
-    """A plan: ``plan("load", platform="p.yaml", load="20 GB")``, reduce, streams, items or loads.
+@overload
+def plan(what: Literal["load"] = "load", **options: Any) -> Plan: ...
 
-    The type of the result is that of a load; the others have the fields of docs/guide/json.md.
-    """
-    return cast(Plan, call("plan", what, **options))
+
+@overload
+def plan(what: Literal["reduce", "streams", "items", "loads"], **options: Any) -> Dict[str, Any]: ...
+
+
+def plan(what: str = "load", **options: Any) -> Any:
+    """A plan: ``plan("load", platform="p.yaml", load="20 GB")``, reduce, streams, items or loads."""
+    return call("plan", what, **options)
 
 
 def simulate(what: str = "load", **options: Any) -> Dict[str, Any]:
@@ -144,7 +151,8 @@ def check(
     out, messages = communicate(process, Feeder(process, data, "input") if data is not None else None)
     if not out:
         raise CleaveError(_arguments(messages), process.returncode)
-    result: Check = {**json.loads(out), "message": messages}
+    result: Check = json.loads(out)
+    result["message"] = messages
     return result
 
 

@@ -17,7 +17,7 @@ import time
 import traceback
 import types
 from typing import (
-    Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Sized, Tuple, TypeVar,
+    Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Sized, Tuple, TypeVar,
 )
 
 from ._command import _arguments, _options
@@ -185,7 +185,7 @@ def imap(
     env: Environment = None,
     progress: Show = False,
     **options: Any,
-) -> Iterator[R]:
+) -> Generator[R, None, None]:
     """Results of ``function(item)`` for each item, as they come: see ``map``.
 
     The iterable is consumed by another thread, as workers take items. If the caller stops to
@@ -246,7 +246,7 @@ def _iterate(
     cwd: Optional[PathLike],
     env: Environment,
     count: Optional[_Count],
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     lines = _Lines(iterable)
     process = start(words, True, cwd, env)
     feeder = Feeder(process, lines, "iterable")

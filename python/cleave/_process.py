@@ -106,7 +106,7 @@ class Bar:
         if progress["total"]:
             text = f"{100 * progress['done'] / progress['total']:3.0f}%  {text}"
         if self.redraws:
-            sys.stderr.write(f"\r{text:{self.wide}}")
+            sys.stderr.write("\r" + text.ljust(self.wide))
             self.wide = len(text)
         elif progress["elapsed_s"] >= self.next_s:
             sys.stderr.write(f"{text}\n")
@@ -115,7 +115,7 @@ class Bar:
 
     def close(self) -> None:
         if self.wide:
-            sys.stderr.write(f"\r{'':{self.wide}}\r")
+            sys.stderr.write("\r" + " " * self.wide + "\r")
             sys.stderr.flush()
 
 
@@ -175,7 +175,7 @@ def shown(progress: Show) -> Optional[Callable[[Progress], Any]]:
     if progress is True:
         return Bar()
     expect(progress is False or callable(progress), "progress", "True, False or a function", progress)
-    return progress or None
+    return progress if callable(progress) else None
 
 
 def close(show: Optional[Callable[[Progress], Any]]) -> None:

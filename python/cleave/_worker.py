@@ -8,7 +8,7 @@ import queue
 import sys
 import threading
 import traceback
-from typing import Any, Awaitable, BinaryIO, Callable, Coroutine, Optional, Set, Union
+from typing import Any, Awaitable, BinaryIO, Callable, Coroutine, List, Optional, Set, Union
 
 FAILED = b"\xff" * 8
 MOST = 1 << 48  # bytes of a chunk: more is text that was read as a length
@@ -61,7 +61,7 @@ def _next_chunk(chunks: BinaryIO) -> Optional[bytes]:
     return chunk
 
 
-def _good(text: Answer) -> bytes:
+def _good(text: object) -> bytes:
     if not isinstance(text, (bytes, str, type(None))):
         raise TypeError(f"answer: expected bytes, text or None, got {type(text).__name__}")
     return text.encode() if isinstance(text, str) else text or b""
@@ -116,7 +116,7 @@ def _serve_threads(function: Function, window: int, chunks: BinaryIO, answers: _
     """At most `window` threads, which are started when they are needed."""
     waiting: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
     idle = threading.Semaphore(0)
-    threads = []
+    threads: List[threading.Thread] = []
 
     def work() -> None:
         while (task := waiting.get()) is not None:

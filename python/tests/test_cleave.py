@@ -145,7 +145,7 @@ class Map(unittest.TestCase):
 
     def test_bad_arguments(self) -> None:
         with self.assertRaisesRegex(TypeError, "function: expected a function, got int"):
-            cleave.map(3, [1])  # type: ignore[arg-type,var-annotated]
+            cleave.map(3, [1])  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "iterable: expected an iterable, got int"):
             cleave.map(square, 3)  # type: ignore[arg-type]
         with self.assertRaisesRegex(cleave.CleaveError, "did you mean '--split'"):
@@ -388,7 +388,9 @@ class Shown(unittest.TestCase):
                     bar = cleave._process.Bar()
                     bar(told)
                     if not terminal:
-                        bar({**told, "elapsed_s": 10.9})
+                        later = told.copy()
+                        later["elapsed_s"] = 10.9
+                        bar(later)
                     cleave._process.close(bar)
                     self.assertEqual(screen.getvalue(), drawn)
 
@@ -719,9 +721,10 @@ class Http(unittest.TestCase):
     def post(self, prompts: List[str], *words: str, **options: Any) -> cleave.Result:
         records = "".join(json.dumps({"prompt": prompt}) + "\n" for prompt in prompts)
         env = {**os.environ, "PYTHONPATH": os.path.join(TOP, "python"), "KEY": "secret"}
+        chosen: Dict[str, Any] = {"window": 4, "records": 1, "block": 1, **options}
         return cleave.run([sys.executable, "-m", "cleave.http", self.url, *words],
                           input=records.encode(), persistent=True, workers=1, split="lines",
-                          check=False, env=env, **{"window": 4, "records": 1, "block": 1, **options})
+                          check=False, env=env, **chosen)
 
     def test_answers_come_in_order_and_connections_are_kept(self) -> None:
         prompts = [f"word {i}" for i in range(100)]

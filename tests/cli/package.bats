@@ -29,6 +29,7 @@ setup() {
         run ! grep -q '\.debug_info' <(readelf -S -W "$file")
     done
     readelf -l -W "$place/bin/cleave" | grep -q GNU_RELRO
+    run ! grep -q '\.debug_info' <(readelf -S -W "$(find "$place" -name libcleave.a)")
 }
 
 @test "the installed figures are found" {
@@ -243,6 +244,7 @@ END
     # Libraries of several processors lie side by side; debug symbols are separate.
     [ -f "root/usr/lib/$(cc -dumpmachine)/pkgconfig/cleave.pc" ]
     gzip -t root/usr/share/man/man3/cleave_execute.3.gz
+    run ! grep -q '\.debug_info' <(readelf -S -W root/usr/lib/*/libcleave.a)
     mkdir symbols
     dpkg -x packages/cleave-dbgsym_*.ddeb symbols
     [ -n "$(find symbols -name '*.debug')" ]

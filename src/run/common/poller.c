@@ -36,6 +36,7 @@ struct cv_poller {
     int signals;    /* signalfd, or -1 */
     bool signalled; /* a signal has arrived */
     bool holds;     /* signals stay blocked after the end */
+    bool no_pwait2; /* neither an old kernel nor valgrind has epoll_pwait2 */
     sigset_t watched;
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
@@ -440,8 +441,11 @@ static int wait_batch(struct cv_poller *poller, double timeout_s)
         return epoll_wait(poller->epoll, poller->batch, BATCH, timeout_s < 0 ? -1 : 0);
     time.tv_nsec = (long)(1e9 * modf(timeout_s, &whole));
     time.tv_sec = (time_t)whole;
-    count = epoll_pwait2(poller->epoll, poller->batch, BATCH, &time, NULL);
-    if (count < 0 && errno == ENOSYS)
+    count = poller->no_pwait2
+                ? -1
+                : epoll_pwait2(poller->epoll, poller->batch, BATCH, &time, NULL);
+    poller->no_pwait2 = poller->no_pwait2 || (count < 0 && errno == ENOSYS);
+    if (poller->no_pwait2)
         count =
             epoll_wait(poller->epoll, poller->batch, BATCH, (int)ceil(1e3 * timeout_s));
     return count;
