@@ -322,7 +322,7 @@ remedy() {
     [ "$output" = "$("$CLEAVE" split --help)" ]
     run -0 "$CLEAVE" -h plan load
     [ "$output" = "$("$CLEAVE" plan load --help)" ]
-    told 2 "unknown command 'spilt'; did you mean 'split'?" --help spilt
+    told 2 "unknown command or topic 'spilt'; did you mean 'split'?" --help spilt
 }
 
 @test "a list of Windows" {
