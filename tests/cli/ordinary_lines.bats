@@ -6,6 +6,7 @@ prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     seq 3000 | awk 'BEGIN { print "id,name,n" } { print $1 ",\"a, b\"," $1 % 7 }' >table.csv
     seq 3000 | awk '{ print "line", $1, $1 % 5 }' >text
+    seq 9 | awk '{ print "line", $1 }' >few
 }
 
 # alone FILE COMMAND... -- what the command writes for the whole file.
@@ -81,17 +82,41 @@ notes() {
 
 @test "commands that need the whole input are named, with cleave check" {
     prepare
-    for words in "sed 1d" "sed '\$d'" "cat -n" "grep -n 5" "awk NR==1" "perl -ne 'print if \$. == 1'"; do
+    for words in "sed 1d" "sed '\$d'" "cat -n" "grep -n 5" "awk NR==1" "perl -ne 'print if \$. == 1'" "paste - -" \
+        "column -t" "sed -n 'p;n'" "sed '/3/,/5/d'" "awk '!seen[\$3]++'" "grep -A1 00" "comm --nocheck-order -13 few -" "join --nocheck-order -v 1 few -" \
+        "od -c" "'cut -d \" \" -f 2 | paste -sd+'" "mlr --inidx --oxtab sort -nr 2"; do
         eval "notes 'cleave check -i text' -i text --block 9k $words"
     done
-    notes "counted lines from the start of its chunk; to see" -i text --block 9k sed 1d
-    notes "counted lines from the start of its chunk; to see" -i text --block 9k "cat -n | cut -f 2"
+    notes "each command saw only its chunk, from line 1; to see" -i text --block 9k sed 1d
+    notes "each command saw only its chunk, from line 1; to see" -i text --block 9k "cat -n | cut -f 2"
     notes "cleave check -i text" -i text --block 9k "awk '{ s += \$2 } END { print s }'"
     notes "for one of all: --reduce sum" -i text --block 9k wc -l
-    for words in "sed s/1/2/" "grep 5" "cat -s" "awk {print}"; do
-        run -0 --separate-stderr "$CLEAVE" run -i text --block 9k $words
-        [[ $stderr != *"cleave check"* ]]
+    for words in "sed s/1/2/" "grep 5" "cat -s" "awk {print}" "sed -n 's/ne 1\\(.*\\)/\\1/p;/x/d'" \
+        "join --nocheck-order few -" "perl -pe 's/5$//'" "awk -v ORS=, 1" "grep -ce 5 -e 3"; do
+        eval "run -0 --separate-stderr \"\$CLEAVE\" run -i text --block 9k $words"
+        [[ $stderr != *"saw only its chunk"* ]] || {
+            echo "$words: $stderr"
+            return 1
+        }
     done
+}
+
+@test "commands that would write the same files for every chunk are refused" {
+    prepare
+    for words in "split -l 100" "csplit - 9" "tee copy" "awk '{ print \$2 > \$3 \".txt\" }'" "'cut -c 1-9 | tee copy | wc -l'"; do
+        eval "refuses 'every command would overwrite the same files: put \$CLEAVE_CHUNK into their names; --literal if that is right' \
+            run -i text --block 9k $words"
+    done
+    [ ! -e copy ] && [ ! -e xaa ] && [ ! -e xx00 ] && [ ! -e 1.txt ]
+    "$CLEAVE" run -q -i text --block 9k tee -a copy /dev/stderr 2>/dev/null | cmp - text
+    sort copy | cmp - <(sort text)
+    "$CLEAVE" run -q -i text --block 9k "tee copy.\$CLEAVE_CHUNK" | cmp - text
+    "$CLEAVE" run -q -i text --block 9k awk '{ print ($2 > 9), "a > b" > "/dev/stdout" }' |
+        cmp - <(awk '{ print ($2 > 9), "a > b" }' text)
+    # Each key is in one chunk.
+    sort -k 3 text >by-key
+    "$CLEAVE" run -q -i by-key --block 9k --together ' ([0-9])$' -- awk '{ print > "key." $3 }'
+    cat key.* | cmp - by-key
 }
 
 @test "a list on standard input" {
