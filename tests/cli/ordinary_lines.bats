@@ -74,6 +74,7 @@ notes() {
     [ "$("$CLEAVE" run -q 'echo $(( {} + 1 ))' ::: 1)" = 2 ]
     notes "goes to printf as typed" printf '{}\\\\n' ::: 1
     notes "'\"{}\"' goes to echo as typed" echo '"{}"' ::: 1
+    notes "goes to echo as typed" echo 'a"$HOME"b' ::: 1
     for words in "--quote echo \$x" "sh -c 'echo \$x'" "awk '{ print \$x }' /dev/null" "echo costs\$"; do
         eval "run --separate-stderr \"\$CLEAVE\" run $words ::: 1"
         [[ $stderr != *"as typed"* ]]
@@ -99,6 +100,38 @@ notes() {
             return 1
         }
     done
+}
+
+@test "tools that work record by record give the serial output at the first try" {
+    prepare
+    seq 3000 | awk 'BEGIN { print "id\tsize" } { print $1 "\t" $1 * 997 }' >sizes.tsv
+    seq 400 | awk '{ printf "@r%d\nACGT%s\n+\n@@@@%s\n", $1, $1 % 2 ? "A" : "", $1 % 2 ? "I" : "" }' >r.fastq
+    awk 'BEGIN { print "id,note" } { print $2 ",\"two\nlines\"" }' text >lines.csv
+    printf '%s\n' {1..900} | sed 's/$/ caf\xe9/' >latin1
+    base64 text >text.b64
+    awk '{ print $2 "\t" $3 }' few | sort >keys
+    sort -k 2 text >by-number
+    same table.csv cut -d , -f 1
+    same sizes.tsv cut -f 2
+    same sizes.tsv numfmt --header --field 2 --to=iec
+    same sizes.tsv expand -t 12
+    same r.fastq paste - - - -
+    same r.fastq fold -w 3
+    same text.b64 base64 -d
+    same text rev
+    same text tr a-z A-Z
+    same text tr '\n' ' '
+    same text grep -v 7
+    same text sed -n 's/line \(.*\) 0/\1/p'
+    same text perl -ne 'print "$1\n" if / (5\d\d) /'
+    same latin1 iconv -f latin1 -t utf-8
+    same by-number join -1 2 - keys
+    same text strings
+    same lines.csv sed 's/two/2/'
+    if command -v python3 >found; then
+        same lines.csv python3 -c 'import csv, sys
+for row in csv.DictReader(sys.stdin): print(row["id"], len(row["note"]))'
+    fi
 }
 
 @test "commands that would write the same files for every chunk are refused" {

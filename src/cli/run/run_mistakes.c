@@ -232,13 +232,14 @@ static int check_files(const struct cv_call *call)
                      "into their names; --literal if that is right");
 }
 
-/* $(...), ${...}, `...`, $name, two backslashes for one, or a word in quotes. */
+/* $(...), ${...}, `...`, $name, "$name", two backslashes for one, or a word in quotes. */
 static bool is_shell_text(const char *word)
 {
     const size_t length = strlen(word);
 
     return strstr(word, "$(") != NULL || strstr(word, "${") != NULL ||
            strchr(word, '`') != NULL || strstr(word, "\\\\") != NULL ||
+           strstr(word, "\"$") != NULL ||
            (word[0] == '$' && isalpha((unsigned char)word[1])) ||
            (length > 1 && (word[0] == '"' || word[0] == '\'') &&
             word[length - 1] == word[0]);
