@@ -160,7 +160,8 @@ static enum completes operand_completes(const struct cv_verb_list *verbs,
         cv_text_add(out_words, "%s", figures + 1);
     if (strcmp(verb, "help") == 0) {
         add_first_words(verbs, out_words);
-        cv_help_topic_words(out_words);
+        for (size_t i = 0; cv_help_topic_name(i) != NULL; i++)
+            cv_text_add(out_words, " %s", cv_help_topic_name(i));
     }
     return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }

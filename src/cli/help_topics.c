@@ -51,7 +51,7 @@ static const struct topic topics[] = {
       "cleave run --tag echo {1} {2} ::: a b ::: 1 2" },
     { "csv", "tables: records, headers, columns", NULL,
       "--split --header --no-header --header-out --records --together --reduce", NULL,
-      "cleave run -i big.csv -o out.csv mlr --icsv --ocsv sort -f name\n"
+      "cleave run -i big.csv -o out.csv mlr --csv filter '$n > 5'\n"
       "cleave run -i big.csv --header-out -- csvcut -c name\n"
       "cleave run -i german.csv --split 'csv:;' --together 2 ./per_customer" },
     { "hosts", "other machines: ssh, Slurm, MPI", "Other machines",
@@ -86,11 +86,9 @@ void cv_help_topics(struct cv_text *out)
     cv_text_add(out, "  %-16s %s\n", "all", "every option of cleave run");
 }
 
-void cv_help_topic_words(struct cv_text *out)
+const char *cv_help_topic_name(size_t index)
 {
-    for (size_t i = 0; i < TOPICS; i++)
-        cv_text_add(out, " %s", topics[i].name);
-    cv_text_add(out, " all");
+    return index < TOPICS ? topics[index].name : index == TOPICS ? "all" : NULL;
 }
 
 static void add_topic(const struct topic *topic, const struct cv_verb *verb,

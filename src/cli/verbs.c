@@ -151,6 +151,22 @@ int cv_verb_unknown(int count, const char *const *words)
     return cv_refuse("unknown command '%s'%s", typed, hint);
 }
 
+/* Refuse a word after 'help'. */
+static int refuse_topic(const char *word)
+{
+    struct offer offer = { .count = 0 };
+    char hint[512];
+    const char *topic;
+
+    offer_first_words(&offer);
+    for (size_t i = 0; (topic = cv_help_topic_name(i)) != NULL; i++)
+        offer.names[offer.count++] = topic;
+    cv_suggest(CV_ECHO(word), offer.count, offered, &offer, hint, sizeof hint);
+    return cv_refuse("unknown command or topic '%s'%s", CV_ECHO(word),
+                     strncmp(hint, "; known", 7) == 0 ? "; 'cleave help' lists them"
+                                                      : hint);
+}
+
 void cv_help_list(int count, const char *const *words, struct cv_text *out)
 {
     cv_text_add(out, "Usage: cleave");
@@ -399,6 +415,8 @@ static int run_help(const struct cv_call *call)
         if (verb != NULL && used < count)
             return cv_refuse("unexpected argument '%s'; expected 'cleave help %s'",
                              CV_ECHO(words[used]), verb->name);
+        if (used == 0 && count == 1 && !all && !values->man)
+            return refuse_topic(words[0]);
         if (used < count)
             return cv_verb_unknown(count, words);
         if (verb == NULL && values->man)

@@ -34,10 +34,10 @@ void cv_help_list(int count, const char *const *words, struct cv_text *out);
 /* 'cleave -h': the main commands, in one screen. */
 void cv_help_short(struct cv_text *out);
 
-/* Topics of 'cleave help' (help_topics.c): their list, their names, and one of them; false: there
- * is no such topic. */
+/* Topics of 'cleave help' (help_topics.c): their list, their names (NULL after the last), and one
+ * of them; false: there is no such topic. */
 void cv_help_topics(struct cv_text *out);
-void cv_help_topic_words(struct cv_text *out);
+const char *cv_help_topic_name(size_t index);
 bool cv_help_topic(const char *word, const struct cv_verb *run, struct cv_text *out);
 
 /* Scripts that complete command lines, made from the tables of the verbs (completion.c). */

@@ -223,22 +223,26 @@ docs/page.md:6: no command: cleave rum
 END
 }
 
-# tests_of PAGE -- file and name of each test that a page about losses names, a tab between.
-tests_of() {
-    grep -o '`tests/[a-z]*/[a-z_0-9.]*`: \*[^*]*\*' "$1" | sed 's/^`\(.*\)`: \*\(.*\)\*$/\1\t\2/'
-}
-
-@test "every row of lost-once.md names existing tests and mutants" {
-    page=docs/inside/lost-once.md
-    tests_of $page >"$BATS_TEST_TMPDIR/tests"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/tests")" -gt 60 ]
+# missing_tests PAGE COUNT -- the tests that a page names and that do not exist; it names COUNT or more.
+missing_tests() {
+    grep -o '`tests/[a-z]*/[a-z_0-9.]*`: \*[^*]*\*' "$1" | sed 's/^`\(.*\)`: \*\(.*\)\*$/\1\t\2/' >"$BATS_TEST_TMPDIR/tests"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/tests")" -ge "$2" ] || echo "$1 names few tests"
     while IFS=$'\t' read -r file name; do
         if [ "${file%.bats}" != "$file" ]; then
             grep -qF "@test \"$name\" {" "$file" || echo "$file has no test '$name'"
         else
             grep -qE "(cmocka_unit_test[a-z_]*\($name[,)]|^int $name\()" "$file" || echo "$file has no test '$name'"
         fi
-    done <"$BATS_TEST_TMPDIR/tests" >"$BATS_TEST_TMPDIR/missing"
+    done <"$BATS_TEST_TMPDIR/tests"
+}
+
+@test "every row of lost-once.md and ordinary-lines.md names existing tests and mutants" {
+    page=docs/inside/lost-once.md
+    {
+        missing_tests $page 60
+        missing_tests docs/inside/ordinary-lines.md 23
+        [ "$(grep -c '^| [0-9]* | .*`tests/' docs/inside/ordinary-lines.md)" -eq 23 ] || echo "a row without a test"
+    } >"$BATS_TEST_TMPDIR/missing"
     # The last column: "AREA: NAME, NAME, AREA: NAME".
     awk -F '|' 'NF == 5 && $4 !~ /^ *(-|mutant)/ { print $4 }' $page | tr -s ' ,' '\n' | grep . |
         awk '/:$/ { area = substr($0, 1, length($0) - 1); next } { print area, $0 }' >"$BATS_TEST_TMPDIR/mutants"

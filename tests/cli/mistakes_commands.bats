@@ -246,7 +246,7 @@ remedy() {
 }
 
 @test "options without their argument, and after the command" {
-    told 2 "--progress: needs an argument: HOW" run --progress -i numbers -- wc
+    told 2 "--decode: needs an argument: HOW" run --decode -i numbers -- wc
     told 2 "--workers: needs an argument: N" run -j -i numbers -- wc
     told 2 "'-i numbers' was passed to the command; put cleave's options before the command" run echo -i numbers
     # The way of GNU parallel.
@@ -322,7 +322,7 @@ remedy() {
     [ "$output" = "$("$CLEAVE" split --help)" ]
     run -0 "$CLEAVE" -h plan load
     [ "$output" = "$("$CLEAVE" plan load --help)" ]
-    told 2 "unknown command 'spilt'; did you mean 'split'?" --help spilt
+    told 2 "unknown command or topic 'spilt'; did you mean 'split'?" --help spilt
 }
 
 @test "a list of Windows" {

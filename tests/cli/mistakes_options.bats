@@ -57,7 +57,6 @@ answered() {
 
 @test "every option of GNU parallel and xargs is known or answered" {
     answered "--together KEY" --group-by --shard
-    answered "outputs that wait are in memory" --compress-program
     answered "SIGTERM, and a second later SIGKILL" --termseq
     answered "nproc" --number-of-cores
     for program in parallel xargs; do

@@ -6,6 +6,7 @@ prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     seq 3000 | awk 'BEGIN { print "id,name,n" } { print $1 ",\"a, b\"," $1 % 7 }' >table.csv
     seq 3000 | awk '{ print "line", $1, $1 % 5 }' >text
+    seq 9 | awk '{ print "line", $1 }' >few
 }
 
 # alone FILE COMMAND... -- what the command writes for the whole file.
@@ -73,6 +74,7 @@ notes() {
     [ "$("$CLEAVE" run -q 'echo $(( {} + 1 ))' ::: 1)" = 2 ]
     notes "goes to printf as typed" printf '{}\\\\n' ::: 1
     notes "'\"{}\"' goes to echo as typed" echo '"{}"' ::: 1
+    notes "goes to echo as typed" echo 'a"$HOME"b' ::: 1
     for words in "--quote echo \$x" "sh -c 'echo \$x'" "awk '{ print \$x }' /dev/null" "echo costs\$"; do
         eval "run --separate-stderr \"\$CLEAVE\" run $words ::: 1"
         [[ $stderr != *"as typed"* ]]
@@ -81,17 +83,73 @@ notes() {
 
 @test "commands that need the whole input are named, with cleave check" {
     prepare
-    for words in "sed 1d" "sed '\$d'" "cat -n" "grep -n 5" "awk NR==1" "perl -ne 'print if \$. == 1'"; do
+    for words in "sed 1d" "sed '\$d'" "cat -n" "grep -n 5" "awk NR==1" "perl -ne 'print if \$. == 1'" "paste - -" \
+        "column -t" "sed -n 'p;n'" "sed '/3/,/5/d'" "awk '!seen[\$3]++'" "grep -A1 00" "comm --nocheck-order -13 few -" "join --nocheck-order -v 1 few -" \
+        "od -c" "'cut -d \" \" -f 2 | paste -sd+'" "mlr --inidx --oxtab sort -nr 2"; do
         eval "notes 'cleave check -i text' -i text --block 9k $words"
     done
-    notes "counted lines from the start of its chunk; to see" -i text --block 9k sed 1d
-    notes "counted lines from the start of its chunk; to see" -i text --block 9k "cat -n | cut -f 2"
+    notes "each command saw only its chunk, from line 1; to see" -i text --block 9k sed 1d
+    notes "each command saw only its chunk, from line 1; to see" -i text --block 9k "cat -n | cut -f 2"
     notes "cleave check -i text" -i text --block 9k "awk '{ s += \$2 } END { print s }'"
     notes "for one of all: --reduce sum" -i text --block 9k wc -l
-    for words in "sed s/1/2/" "grep 5" "cat -s" "awk {print}"; do
-        run -0 --separate-stderr "$CLEAVE" run -i text --block 9k $words
-        [[ $stderr != *"cleave check"* ]]
+    for words in "sed s/1/2/" "grep 5" "cat -s" "awk {print}" "sed -n 's/ne 1\\(.*\\)/\\1/p;/x/d'" \
+        "join --nocheck-order few -" "perl -pe 's/5$//'" "awk -v ORS=, 1" "grep -ce 5 -e 3"; do
+        eval "run -0 --separate-stderr \"\$CLEAVE\" run -i text --block 9k $words"
+        [[ $stderr != *"saw only its chunk"* ]] || {
+            echo "$words: $stderr"
+            return 1
+        }
     done
+}
+
+@test "tools that work record by record give the serial output at the first try" {
+    prepare
+    seq 3000 | awk 'BEGIN { print "id\tsize" } { print $1 "\t" $1 * 997 }' >sizes.tsv
+    seq 400 | awk '{ printf "@r%d\nACGT%s\n+\n@@@@%s\n", $1, $1 % 2 ? "A" : "", $1 % 2 ? "I" : "" }' >r.fastq
+    awk 'BEGIN { print "id,note" } { print $2 ",\"two\nlines\"" }' text >lines.csv
+    printf '%s\n' {1..900} | sed 's/$/ caf\xe9/' >latin1
+    base64 text >text.b64
+    awk '{ print $2 "\t" $3 }' few | sort >keys
+    sort -k 2 text >by-number
+    same table.csv cut -d , -f 1
+    same sizes.tsv cut -f 2
+    same sizes.tsv numfmt --header --field 2 --to=iec
+    same sizes.tsv expand -t 12
+    same r.fastq paste - - - -
+    same r.fastq fold -w 3
+    same text.b64 base64 -d
+    same text rev
+    same text tr a-z A-Z
+    same text tr '\n' ' '
+    same text grep -v 7
+    same text sed -n 's/line \(.*\) 0/\1/p'
+    same text perl -ne 'print "$1\n" if / (5\d\d) /'
+    same latin1 iconv -f latin1 -t utf-8
+    same by-number join -1 2 - keys
+    same text strings
+    same lines.csv sed 's/two/2/'
+    if command -v python3 >found; then
+        same lines.csv python3 -c 'import csv, sys
+for row in csv.DictReader(sys.stdin): print(row["id"], len(row["note"]))'
+    fi
+}
+
+@test "commands that would write the same files for every chunk are refused" {
+    prepare
+    for words in "split -l 100" "csplit - 9" "tee copy" "awk '{ print \$2 > \$3 \".txt\" }'" "'cut -c 1-9 | tee copy | wc -l'"; do
+        eval "refuses 'every command would overwrite the same files: put \$CLEAVE_CHUNK into their names; --literal if that is right' \
+            run -i text --block 9k $words"
+    done
+    [ ! -e copy ] && [ ! -e xaa ] && [ ! -e xx00 ] && [ ! -e 1.txt ]
+    "$CLEAVE" run -q -i text --block 9k tee -a copy /dev/stderr 2>/dev/null | cmp - text
+    sort copy | cmp - <(sort text)
+    "$CLEAVE" run -q -i text --block 9k "tee copy.\$CLEAVE_CHUNK" | cmp - text
+    "$CLEAVE" run -q -i text --block 9k awk '{ print ($2 > 9), "a > b" > "/dev/stdout" }' |
+        cmp - <(awk '{ print ($2 > 9), "a > b" }' text)
+    # Each key is in one chunk.
+    sort -k 3 text >by-key
+    "$CLEAVE" run -q -i by-key --block 9k --together ' ([0-9])$' -- awk '{ print > "key." $3 }'
+    cat key.* | cmp - by-key
 }
 
 @test "a list on standard input" {

@@ -695,7 +695,6 @@ END
 
 @test "options of GNU parallel and xargs are answered with ours" {
     prepare
-    refuses "there is no option '--match' here; instead: {= s/.*REGEX.*/\$1/ =}, or --rpl, which know groups" run --match '(.)b' echo {1.1} ::: ab
     refuses "--max-chars needs -m or -X, which fill commands; else each has one item, or N with -n N" run -s 10 echo ::: a
     refuses "--max-chars: expected at least 13, which the command of item 2 needs, got 9" run -s 9 -X echo ::: a seventy b
     refuses "there is no option '--filter' here; instead: a test in the command: 'if [ {1} -lt {2} ]; then ...; fi'" run --filter '{1} < {2}' echo ::: 1
@@ -728,6 +727,24 @@ END
     same -C ' ' --rpl '{b} s/.*\///' echo {3b} {b} ::: '1 2 a/b'
     same --replace % echo a% ::: 1
     same --replace=% echo a% ::: 1
+    printf 'a\nEND\nb\n' >ends
+    same -a ends -eEND echo
+    same -a in -l echo
+    same -a in -n 1k echo
+    same -a in -j 2 -m -L 3 echo
+    same --compress-program gzip --exit -x echo ::: a
+    same --seqreplace ,, --slotreplace @ -j 1 echo ,, @ ::: a b
+    same -j 1 echo '{= $_=$job->seq() =}-{=1 $_=slot(); =}' {= s/a/b/ =}{= s/b/c/=} ::: a b
+    same -v echo {} '|' cat ::: 'a b' '|'
+    same -v --tag 'echo {} | wc -w' ::: 'a b'
+    same -j 1 -vX echo a{}b ::: 1 2 3
+    for words in "echo {#}" "echo x{%}y{#}"; do
+        [ "$(echo a | "$CLEAVE" run -q --pipe $words)" = "$(echo a | parallel --will-cite --pipe $words)" ]
+    done
+    # Groups of an expression; GNU parallel has them since 2026.
+    [ "$("$CLEAVE" run -q --match '(.*),(.*)' echo {1.2} {1.1}-{1} ::: a,b c,d)" = $'b a-a,b\nd c-c,d' ]
+    [ "$("$CLEAVE" run -q --header : --match '([A-Z]+)/' echo {B.1} {A.1} ::: A xOK/ ::: B yALL/z)" = 'ALL OK' ]
+    refuses "--rpl: '{.(\d+)}' is defined twice" run --match a --match b echo ::: a
     # A sign that no other word has is the command.
     [ "$("$CLEAVE" run -q --replace echo {} ::: a)" = a ]
     # Data of chunks.
@@ -805,7 +822,7 @@ END
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: '{x} \$_=uc': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run --rpl '{x} $_=uc' -- echo {x} ::: a
     refuses "{= =}: '{= \$_++ =}': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run -- echo '{= $_++ =}' ::: 1
-    refuses "expected '{= s/REGEX/TEXT/ =}' as one word, in quotes" run -- echo {= s/a/b/ =} ::: a
+    [ "$("$CLEAVE" run -q -- echo {= s/a/b/ =}{= s/a/c/ =}-{= {= s/a/d/ =} ::: a)" = 'bc-{= d' ]
     refuses "--rpl: '{x} s/e+++//': quantifier does not follow a repeatable item" run --rpl '{x} s/e+++//' -- echo {x} ::: a
     refuses "--rpl: '{x} s/(a|aa)+\$/b/e': flag e runs Perl code, which cleave cannot" run --rpl '{x} s/(a|aa)+$/b/e' -- echo {x} ::: a
     refuses "--colsep: '(?:x': missing closing parenthesis" run --colsep '(?:x' -- echo ::: a

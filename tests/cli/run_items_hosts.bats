@@ -133,7 +133,7 @@ prepare() {
     says "did its work, but cannot write 'folder': "
     fails_with 2 --hosts h.yaml --basefile nothing echo ::: a
     says "cannot send 'nothing': No such file or directory"
-    refuses "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with other machines: here, commands see all files" run --transfer cat ::: good
+    refuses "--transferfile, --return, --basefile and --cleanup need --hosts with other machines: here, commands see all files" run --transfer cat ::: good
     refuses "commands on hosts cannot write to the output themselves: expected no --ungroup; --line-buffer writes each line as it comes" run --hosts h.yaml --ungroup cat ::: good
     refuses "--return is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" run --return x cat
 }

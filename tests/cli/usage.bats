@@ -74,6 +74,9 @@ options() { grep -cE '^  (    |-., )--' <<<"$output"; }
     cleave 0 help hosts
     has "--grace TIME"
     has "--sshlogin HOSTS"
+    refuses "unknown command or topic 'itmes'; did you mean 'items'?" help itmes
+    refuses "unknown command or topic 'reduces'; did you mean 'reduce'?" help reduces
+    refuses "unknown command or topic 'nosuch'; 'cleave help' lists them" help nosuch
     # A topic is one word; there is no man page for it.
     cleave 2 help csv items
     cleave 2 help --man csv

@@ -34,6 +34,7 @@ static const struct {
     { "jsonl", NULL, BYTES("{\"a\": 1}\n{\"a\": 2}\n") },
     { "jsonl", NULL, BYTES("[1, 2]\n[3, 4]\n") },
     { "jsonl", NULL, BYTES("{\"a\": \"{\\\"[\"}\n{}\n") },
+    { "json:values", NULL, BYTES("[1, 2]\n") },
     { "lines", NULL, BYTES("[INFO] started,\n[INFO] ended\n") },
     { "lines", NULL, BYTES("[3] (of 4\n") },
     { "lines", NULL, BYTES("[Mon] [error] x\n") },

@@ -84,7 +84,7 @@ static int refuse_foreign(const struct reader *reader, const char *typed, bool b
 }
 
 /* The meaning of a synonym: the words after the '=' of its advice; NULL: it is not a
- * synonym. */
+ * synonym. "-e*" is a letter with its argument in the same word. */
 static const char *find_synonym(const struct reader *reader, const char *typed,
                                 size_t length)
 {
@@ -115,7 +115,7 @@ static int unknown_option(const struct reader *reader, const char *typed)
     return cv_refuse("unknown option '%s'%s", shown, hint);
 }
 
-/* Read digits, or digits with a power of ten such as 1e18, exactly; false: not a
+/* Read digits, or digits with a power of ten such as 1e18 or 5k, exactly; false: not a
  * number of 64 bits. */
 static bool read_count(const char *text, uint64_t *out)
 {
@@ -128,6 +128,10 @@ static bool read_count(const char *text, uint64_t *out)
     value = strtoull(text, &end, 10);
     if (*end == 'e' && end[1] >= '0' && end[1] <= '9')
         power = strtoull(end + 1, &end, 10);
+    else if (*end == 'k') {
+        power = 3;
+        end++;
+    }
     if (*end != '\0' || errno != 0 || power > 19)
         return false;
     for (; power > 0; power--) {
@@ -305,7 +309,7 @@ static int refuse_switch(const struct cv_option *option, const char *word)
 static int read_long(struct reader *reader, const char *word);
 
 /* Read the words of a synonym, the last one with `text`; NULL: with the next word, if it takes
- * one. A word with '%' has the argument there. */
+ * one. A word with '%' has the argument there; '%' alone drops it. */
 static int read_synonym(struct reader *reader, const char *means, const char *typed,
                         const char *text)
 {
@@ -318,6 +322,8 @@ static int read_synonym(struct reader *reader, const char *means, const char *ty
             text = reader->words[reader->next++];
         if (text == NULL)
             return cv_refuse("%s: needs an argument", typed);
+        if (strcmp(means, "%") == 0)
+            return CV_EXIT_DONE;
         last = cv_arena_print(reader->arena, "%.*s%s%s", (int)(place - means), means,
                               text, place + 1);
         return last != NULL ? read_long(reader, last) : cv_no_memory("the arguments");
@@ -335,14 +341,30 @@ static int read_synonym(struct reader *reader, const char *means, const char *ty
     return last != NULL ? read_long(reader, last) : cv_no_memory("the arguments");
 }
 
-/* Whether `sign`, the next word, is the argument of an option that may do without: another word
- * of the command has it. */
-static bool is_used_later(const struct reader *reader, const char *sign)
+/* Whether the next word is the argument of an option that may do without: a number, one of the
+ * option's words, or a sign that another word of the command has. */
+static bool is_argument(const struct reader *reader, const struct cv_option *option)
 {
-    for (int i = reader->next + 1; i < reader->count; i++)
-        if (strstr(reader->words[i], sign) != NULL)
-            return true;
-    return false;
+    const char *word = reader->next < reader->count ? reader->words[reader->next] : "";
+    struct cv_text words = { NULL, 0, 0, false };
+    bool used = false;
+
+    if (option->kind == CV_OPTION_COUNT)
+        return fits_maybe(word);
+    if (option->add_words != NULL) {
+        cv_text_add(&words, " ");
+        option->add_words(&words);
+        cv_text_add(&words, " ");
+        for (const char *at = words.bytes; at != NULL && *word != '\0' && !used;
+             at = strchr(at + 1, ' '))
+            used =
+                strncmp(at + 1, word, strlen(word)) == 0 && at[1 + strlen(word)] == ' ';
+        cv_text_done(&words);
+        return used;
+    }
+    for (int i = reader->next + 1; *word != '\0' && i < reader->count; i++)
+        used = used || strstr(reader->words[i], word) != NULL;
+    return used;
 }
 
 static int read_long(struct reader *reader, const char *word)
@@ -375,9 +397,7 @@ static int read_long(struct reader *reader, const char *word)
                                     : reader->next < reader->count
                                         ? reader->words[reader->next]
                                         : NULL));
-    if (text == NULL && option->implied != NULL &&
-        (reader->next >= reader->count ||
-         !is_used_later(reader, reader->words[reader->next])))
+    if (text == NULL && option->implied != NULL && !is_argument(reader, option))
         text = option->implied;
     if (text == NULL && cv_option_takes(option))
         CV_DO(take_argument(reader, option, &text));
@@ -393,14 +413,15 @@ static int read_letters(struct reader *reader, const char *word)
         const char *text = letter + 1;
 
         if (option == NULL) {
-            const char name[] = { '-', *letter, '\0' };
-            const char *means = find_synonym(reader, name, 2);
-            const struct cv_option *meant =
-                means != NULL ? cv_option_find(reader->groups, means, strlen(means))
-                              : NULL;
+            const char name[] = { '-', *letter, *text != '\0' ? '*' : '\0', '\0' };
+            const char *means = find_synonym(reader, name, strlen(name));
+            const struct cv_option *meant;
 
             if (means == NULL)
+                means = find_synonym(reader, name, 2);
+            if (means == NULL)
                 return unknown_option(reader, word);
+            meant = cv_option_find(reader->groups, means, strlen(means));
             if (meant != NULL && cv_option_takes(meant))
                 return read_synonym(reader, means, name, *text != '\0' ? text : NULL);
             CV_DO(read_synonym(reader, means, name, NULL));

@@ -289,6 +289,35 @@ static uint64_t new_seed(void)
     return (uint64_t)now.tv_sec * 1000000007 + (uint64_t)now.tv_nsec + 1;
 }
 
+/* Join the words of each expression, {= s/a/b/ =}. NULL ends them. */
+static void join_expressions(struct cv_arena *arena, const char **words)
+{
+    while (*words != NULL) {
+        const char *begin = *words, *next;
+        size_t more = 1, size = strlen(*words) + 1;
+        char *joined;
+
+        while ((next = strstr(begin, "{=")) != NULL &&
+               (begin = strstr(next + 2, "=}")) != NULL)
+            begin += 2;
+        while (next != NULL && words[more] != NULL && strstr(words[more], "=}") == NULL)
+            more++;
+        if (next == NULL || words[more] == NULL) {
+            words++;
+            continue;
+        }
+        for (size_t i = 1; i <= more; i++)
+            size += strlen(words[i]) + 1;
+        joined = cv_need(arena, size, 1, "the command");
+        strcpy(joined, words[0]);
+        for (size_t i = 1; i <= more; i++)
+            strcat(strcat(joined, " "), words[i]);
+        words[0] = joined;
+        for (size_t i = 1; words[i + more - 1] != NULL; i++)
+            words[i] = words[i + more];
+    }
+}
+
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                       struct cv_run_items *out)
 {
@@ -301,6 +330,8 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     enum cleave_status status;
 
     CV_DO(check_values(values));
+    if (!values->quote && !values->literal)
+        join_expressions(call->arena, words);
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
@@ -318,6 +349,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                 .header = values->header != NULL,
                 .no_arguments = values->max_args == 0 || values->max_replace_args == 0,
                 .literal = values->quote != 0,
+                .shows_line = values->verbose == CV_SHOW_STDOUT,
                 .per = values->max_args != CV_ARGS_ONE ? values->max_args
                        : values->max_replace_args != CV_ARGS_ONE
                            ? values->max_replace_args
@@ -325,7 +357,8 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                 .many = values->fill || values->fill_words,
                 .max_bytes =
                     values->max_chars > 0 ? (size_t)fmin(values->max_chars, 1e9) : 0,
-                .repeats = values->fill_words || values->max_lines > 0 ||
+                .repeats = values->fill_words ||
+                           (values->max_lines > 0 && !values->fill) ||
                            (values->max_replace_args > 0 &&
                             values->max_replace_args != CV_ARGS_ONE),
                 .spread = workers,

@@ -221,13 +221,25 @@ static int check_names(const struct cv_call *call)
                      cv_call_again(call, "-i -"));
 }
 
-/* $(...), ${...}, `...`, $name, two backslashes for one, or a word in quotes. */
+/* split, tee FILE, awk '{ print > FILE }': each chunk would replace the files of another. */
+static int check_files(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+
+    if (values->together != NULL || !cv_overwrites_files(call))
+        return CV_EXIT_DONE;
+    return cv_refuse("every command would overwrite the same files: put $CLEAVE_CHUNK "
+                     "into their names; --literal if that is right");
+}
+
+/* $(...), ${...}, `...`, $name, "$name", two backslashes for one, or a word in quotes. */
 static bool is_shell_text(const char *word)
 {
     const size_t length = strlen(word);
 
     return strstr(word, "$(") != NULL || strstr(word, "${") != NULL ||
            strchr(word, '`') != NULL || strstr(word, "\\\\") != NULL ||
+           strstr(word, "\"$") != NULL ||
            (word[0] == '$' && isalpha((unsigned char)word[1])) ||
            (length > 1 && (word[0] == '"' || word[0] == '\'') &&
             word[length - 1] == word[0]);
@@ -283,6 +295,7 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     CV_DO(check_names(call));
     if (!values->cat)
         CV_DO(check_shell_line(call));
+    CV_DO(check_files(call));
     return values->reduce != NULL ? check_reduce_words(call, values->reduce)
                                   : CV_EXIT_DONE;
 }
@@ -355,7 +368,7 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
         return HINTED("'%s' is here; hosts look for it where ssh begins: copy it there, "
                       "or say --workdir DIR where it is",
                       CV_ECHO(program));
-    if (items && values->transfers.count == 0 && !values->transfer && is_here(last))
+    if (items && values->transfers.count == 0 && is_here(last))
         return HINTED("'%s' is here, and was not sent: --transferfile {} sends files of "
                       "items to hosts; --workdir DIR, if they see them there",
                       CV_ECHO(last));
@@ -466,52 +479,18 @@ void cv_run_line_add(const struct cv_call *call, const char *const *more,
     }
 }
 
-/* Whether the words are a program and code that counts lines from the start of its input: sed 1d,
- * awk NR==1, cat -n, grep -n. */
-static bool counts_lines(const char *const *words, size_t count)
-{
-    const char *program = count > 0 ? cv_file_name(words[0]) : "";
-    const bool awk = CV_IS_ONE_OF(program, "awk", "gawk", "mawk", "nawk", "mlr");
-
-    for (size_t i = 1; i < count; i++) {
-        const char *word = words[i] + (words[i][0] == '\''); /* of a line, not of words */
-        const bool option = word[0] == '-' && word[1] != '-';
-
-        if ((awk && strstr(word, "NR") != NULL) ||
-            (strcmp(program, "sed") == 0 && strchr("0123456789$", word[0]) != NULL &&
-             word[0] != '\0') ||
-            (strcmp(program, "perl") == 0 && strstr(word, "$.") != NULL) ||
-            (option && strcmp(program, "cat") == 0 && strpbrk(word, "nb") != NULL) ||
-            (option && strcmp(program, "grep") == 0 && strpbrk(word, "nbm") != NULL))
-            return true;
-        if (strcmp(program, "grep") == 0 && !option)
-            return false; /* the expression; files follow */
-    }
-    return false;
-}
-
-/* Each command counted the lines of its chunk only. */
-static void hint_lines(const struct cv_call *call)
+/* Output of each command may depend on records of other chunks. */
+static void hint_neighbours(const struct cv_call *call)
 {
     static const char *const none[] = { NULL };
-    const bool line = call->noperands == 3 && strcmp(call->operands[1], "-c") == 0 &&
-                      cv_is_bourne_shell(call->operands[0]);
-    struct cv_words words = { .arena = call->arena };
     struct cv_text text = { NULL, 0, 0, false };
-    bool counts;
 
-    if (line) {
-        cv_words_split(&words, call->operands[2]);
-        counts = cv_words_done(&words) != NULL && counts_lines(words.items, words.count);
-    } else {
-        counts = counts_lines(call->operands, call->noperands);
-    }
-    if (!counts)
+    if (!cv_keeps_records(call))
         return;
     cv_run_line_add(call, none, &text);
     if (!text.failed)
-        cv_print_note("each command counted lines from the start of its chunk; to see "
-                      "whether that matters: cleave check%s",
+        cv_print_note("each command saw only its chunk, from line 1; to see whether that "
+                      "matters: cleave check%s",
                       text.bytes);
     cv_text_done(&text);
 }
@@ -601,7 +580,7 @@ static void run_mistakes_hint(const struct cv_call *call,
                                         : "--reduce CMD makes one of them",
                       reduce[0] != '\0' ? cv_quoted(call->arena, reduce) : "");
     else if (headed || !hint_check(call, result, chunks))
-        hint_lines(call);
+        hint_neighbours(call);
 }
 
 void cv_run_mistakes_form(const struct cv_call *call)
@@ -630,7 +609,7 @@ static void run_mistakes_seeming(const struct cv_call *call,
 
 static int check_items(const struct cv_call *call)
 {
-    const char *place = cv_find_item_place(call);
+    const char *place = cv_find_item_place(call, false);
 
     return place == NULL ? CV_EXIT_DONE
                          : cv_refuse("'%s' in the command is a placeholder, but there "
@@ -872,7 +851,7 @@ static void hint_many(const struct cv_call *call,
         cv_option_given(call,
                         "--many --max-args --max-replace-args --max-lines --fill "
                         "--fill-words --tag --tagstring --results --files --journal "
-                        "--weight --limit --costs --transferfile --transfer --return "
+                        "--weight --limit --costs --transferfile --return "
                         "--ungroup --line-buffer --replace --rpl --colsep") != NULL ||
         !takes_several(call) || !(each_s < fmax(start_s, 4 * measure_start_s())))
         return;

@@ -119,7 +119,7 @@ static const struct cv_option item_options[] = {
         "chunks: N records.", .min = 0, .max = 1e9, .level = CV_RARE),
     CV_OPTION('L', "--max-lines", COUNT, "N", max_lines,
         "Give N lines to each command, and repeat the word with {} for each. A line that "
-        "ends in a blank is continued by the next one.", .min = 1, .max = 1e9, .level = CV_RARE),
+        "ends in a blank is continued by the next one.", .implied = "1", .min = 1, .max = 1e9, .level = CV_RARE),
     CV_FLAG('m', "--fill", 1, fill,
         "Give each command as many items as fit into a line, or an equal part of all of "
         "them if that is less."),
@@ -287,8 +287,6 @@ static const struct cv_option host_options[] = {
         "Send this file to the host before the command of an item begins. NAME has "
         "placeholders, such as '{}'; FOLDER/./NAME is NAME there. With --shared-input it is "
         "not sent if the same file already exists there. Repeatable."),
-    CV_FLAG(0, "--transfer", 1, transfer,
-        "Send the file that an item names, as --transferfile {} does.", .level = CV_RARE),
     CV_OPTION(0, "--return", REPEAT, "NAME", returns,
         "Bring this file back when the command has ended, as in '{.}.out'; from NAME to "
         "FOLDER/./NAME. May be given several times."),
@@ -408,9 +406,11 @@ static const struct cv_option report_options[] = {
     CV_OPTION(0, "--joblog", TEXT, "FILE", joblog,
         "Write a line for every end of a command, with the columns of GNU parallel. With "
         "--resume, or as +FILE, lines are added to those there are.", .file = CV_FILE_WRITTEN),
-    CV_FLAG('v', "--verbose", 1, verbose,
+    CV_FLAG('v', "--show-commands", CV_SHOW_STDOUT, verbose,
+        "Like -t, but write the line of an item to standard output, before its output."),
+    CV_FLAG('t', "--verbose", CV_SHOW_STDERR, verbose,
         "Write each command line to standard error when it begins; for chunks, the command "
-        "once. At the end, write the summary in full."),
+        "once. At the end, write the summary in full.", .level = CV_RARE),
     CV_FLAG(0, "--summary", 1, summary,
         "Write the summary in full: where the time went, and a row for each worker. "
         "Default: one line, if the run took 0.5 s or failed."),
@@ -425,7 +425,7 @@ static const struct cv_option report_options[] = {
         "terminal. plain: write a line every ten seconds, for logs. json: write a JSON object for programs, "
         "at most five a second. Default: a bar "
         "after 2 s, until outputs appear on the same terminal; none with -q. --bar and "
-        "--live are short for the first two.", .add_words = progress_words, .level = CV_FIRST),
+        "--live are short for the first two.", .implied = "bar", .add_words = progress_words, .level = CV_FIRST),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,
         "Show the page of cleave report while it runs, to browsers of this machine: it "
         "updates itself. Port 0 takes a free port. From another machine: ssh -L "
@@ -572,7 +572,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_CHUNKS,
       "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
       "--fill-words --many --shuf --tag --tagstring --results --files --limit --costs "
-      "--ungroup --transferfile --transfer --return --basefile --cleanup",
+      "--ungroup --transferfile --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
     /* a file for each chunk */
@@ -621,9 +621,9 @@ static const struct cv_option_rule rules[] = {
       "--hosts-file --join-socket --listen",
       "--shared-input and --workdir need --hosts with other machines, --slurm or "
       "--listen: here, commands have your folder" },
-    { CV_RUN_LOCAL, "--transferfile --transfer --return --basefile --cleanup", CV_NEEDS,
+    { CV_RUN_LOCAL, "--transferfile --return --basefile --cleanup", CV_NEEDS,
       "--hosts-file",
-      "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with "
+      "--transferfile, --return, --basefile and --cleanup need --hosts with "
       "other machines: here, commands see all files" },
 
     { CV_RUN_PLATFORM, "--hosts", CV_EXCLUDES, "--hosts-file --sshlogin",
@@ -644,8 +644,6 @@ static const struct cv_option_rule rules[] = {
       "--max-chars needs -m or -X, which fill commands; else each has one item, or N "
       "with "
       "-n N" },
-    { CV_RUN_ITEMS, "--fill --fill-words", CV_EXCLUDES, "--max-lines",
-      "expected -L or one of -m and -X, got both" },
     { CV_RUN_ITEMS | CV_RUN_NO_ARGS, "--max-lines --fill --fill-words", CV_NEEDS, "",
       "expected -n 0, which gives no items to commands, or one of -L, -m and -X, got "
       "both" },
@@ -654,7 +652,7 @@ static const struct cv_option_rule rules[] = {
       "expected --many or one of -n, -L, -m and -X, got both" },
     { CV_RUN_ITEMS, "--many", CV_EXCLUDES,
       "--tag --tagstring --results --files --journal --weight --limit --costs "
-      "--transferfile --transfer --return --ungroup --line-buffer",
+      "--transferfile --return --ungroup --line-buffer",
       "with --many items share commands: expected none of --tag, --results, --files, "
       "--journal, --weight, --limit, --costs, --transferfile, --return, --ungroup and "
       "--line-buffer" },

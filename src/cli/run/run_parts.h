@@ -16,6 +16,11 @@
 
 /* --- options (run_options.c) -------------------------------------------------------------- */
 
+enum {
+    CV_SHOW_STDERR = 1,
+    CV_SHOW_STDOUT
+}; /* where --verbose and -v show command lines */
+
 #define CV_ARGS_ONE UINT64_MAX /* max_args was not given: one item for each command */
 
 struct cv_run_options {
@@ -27,7 +32,7 @@ struct cv_run_options {
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles, via;
     struct cv_strings limits;
     double connect_timeout_s, host_timeout_s, grace_s;
-    int transfer, cleanup, push, shared_input, mpi, slurm;
+    int cleanup, push, shared_input, mpi, slurm;
     const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
     uint64_t retries, window;
@@ -286,8 +291,9 @@ int cv_command_shape(struct cv_call *call, bool quote, bool remote);
 /* The word as a shell takes it, and the call with more options: to be pasted. */
 const char *cv_quoted(struct cv_arena *arena, const char *word);
 const char *cv_call_again(const struct cv_call *call, const char *options);
-/* The first place for an item in the command; NULL: none, or the command fills it. */
-const char *cv_find_item_place(const struct cv_call *call);
+/* The first place for an item in the command, or with `counters` for its number; NULL: none, or the
+ * command fills it. */
+const char *cv_find_item_place(const struct cv_call *call, bool counters);
 /* Whether standard input is a list of items, though neither -a nor --each says it. */
 bool cv_run_lists_stdin(const struct cv_call *call);
 
@@ -325,6 +331,13 @@ int cv_run_check_empty(const struct cv_call *call);
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
 /* Chunks are cut as csv: hint at first lines that tell otherwise. */
 void cv_run_mistakes_form(const struct cv_call *call);
+
+/* --- known programs (run_programs.c) ------------------------------------------------------ */
+
+/* Whether output of a program in the command may depend on records of other chunks. */
+bool cv_keeps_records(const struct cv_call *call);
+/* Whether a program in the command writes files of the same names for every chunk. */
+bool cv_overwrites_files(const struct cv_call *call);
 
 /* --- progress and summary (run_report.c) -------------------------------------------------- */
 

@@ -569,12 +569,12 @@ static int open_files(const struct cv_call *call, struct cv_run_items *items)
     const size_t count = values->transfers.count;
     const char **sent = cv_need(call->arena, count + 1, sizeof *sent, "the items");
 
-    if (count > 0)
-        memcpy(sent, values->transfers.items, count * sizeof *sent);
-    if (values->transfer)
-        sent[count] = values->replace != NULL ? values->replace : "{}";
-    CV_DO(read_templates(call, items, sent, count + (values->transfer != 0),
-                         &items->sends, &items->nsends));
+    for (size_t i = 0; i < count; i++) {
+        sent[i] = values->transfers.items[i];
+        if (values->replace != NULL && strcmp(sent[i], "{}") == 0) /* --transfer */
+            sent[i] = values->replace;
+    }
+    CV_DO(read_templates(call, items, sent, count, &items->sends, &items->nsends));
     return read_templates(call, items, values->returns.items, values->returns.count,
                           &items->returns, &items->nreturns);
 }

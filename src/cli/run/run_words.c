@@ -110,6 +110,63 @@ int cv_command_line_add(const char *const *words, bool quote, struct cv_text *ou
     return CV_EXIT_DONE;
 }
 
+/* --- numbers in a command of chunks --------------------------------------------------------- */
+
+/* The variable for "{#}" or "{%}" at this byte of a word; NULL: neither. A shell's own ${#} does
+ * not count. */
+static const char *counter_at(const char *word, const char *at)
+{
+    if (at > word && at[-1] == '$')
+        return NULL;
+    return strncmp(at, "{#}", 3) == 0   ? "$CLEAVE_CHUNK"
+           : strncmp(at, "{%}", 3) == 0 ? "$CLEAVE_SLOT"
+                                        : NULL;
+}
+
+/* Add a word with these variables, quoted unless it is a line. Returns whether there were some. */
+static bool add_counted(struct cv_arena *arena, const char *word, bool line,
+                        struct cv_text *out)
+{
+    const char *begin = word;
+    bool found = false;
+
+    for (const char *at = word;; at++) {
+        const char *variable = counter_at(word, at), *piece;
+
+        if (*at != '\0' && variable == NULL)
+            continue;
+        piece = cv_arena_print(arena, "%.*s", (int)(at - begin), begin);
+        if (piece != NULL && (at > begin || *word == '\0'))
+            cv_text_add(out, "%s", line ? piece : cv_quoted(arena, piece));
+        if (*at == '\0')
+            return found;
+        cv_text_add(out, line ? "%s" : "\"%s\"", variable);
+        found = true;
+        begin = at + 3;
+        at += 2;
+    }
+}
+
+/* Make a line of a command of chunks with "{#}" or "{%}". */
+static int shape_counters(struct cv_call *call, bool remote, bool *shaped)
+{
+    const bool run = strcmp(call->verb->name, "run") == 0; /* the only one with chunks */
+    const struct cv_run_options *values = run ? call->values : NULL;
+    struct cv_text line = { NULL, 0, 0, false };
+
+    *shaped = false;
+    for (size_t i = 0; run && !values->literal && i < call->noperands; i++) {
+        cv_text_add(&line, "%s", i > 0 ? " " : "");
+        *shaped =
+            add_counted(call->arena, call->operands[i], call->noperands == 1, &line) ||
+            *shaped;
+    }
+    if (*shaped)
+        return set_line(call, &line, remote);
+    cv_text_done(&line);
+    return CV_EXIT_DONE;
+}
+
 int cv_command_shape(struct cv_call *call, bool quote, bool remote)
 {
     const char **words = cv_call_words(call, call->noperands);
@@ -118,7 +175,8 @@ int cv_command_shape(struct cv_call *call, bool quote, bool remote)
     char *shell;
     int status;
 
-    if (call->noperands == 0 || (call->noperands == 1 && quote))
+    CV_DO(shape_counters(call, remote, &has_signs));
+    if (has_signs || call->noperands == 0 || (call->noperands == 1 && quote))
         return CV_EXIT_DONE;
     if (call->noperands == 1)
         return shape_line(call, remote);
@@ -300,8 +358,9 @@ static bool is_form(const char *text, const char *form)
             (strncmp(text + length, ":%", 2) == 0 && strchr(text + length, '}') != NULL));
 }
 
-/* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
-static const char *find_place(const char *word, size_t *length)
+/* The place for an item in a word, or with `counters` also its number; NULL: none. A shell's own
+ * ${#} does not count. */
+static const char *find_place(const char *word, bool counters, size_t *length)
 {
     static const char *const forms[] = {
         "{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"
@@ -315,7 +374,7 @@ static const char *find_place(const char *word, size_t *length)
         if (at > word && at[-1] == '$')
             continue;
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-            if (is_form(at, forms[i])) {
+            if (is_form(at, forms[i]) && (counters || counter_at(word, at) == NULL)) {
                 *length = strcspn(at, "}") + 1;
                 return at;
             }
@@ -335,14 +394,14 @@ static bool knows_places(const struct cv_call *call)
     return false;
 }
 
-const char *cv_find_item_place(const struct cv_call *call)
+const char *cv_find_item_place(const struct cv_call *call, bool counters)
 {
     size_t length;
 
     for (size_t i = 0; i < call->noperands && !knows_places(call); i++)
-        if (find_place(call->operands[i], &length) != NULL)
+        if (find_place(call->operands[i], counters, &length) != NULL)
             return cv_arena_print(call->arena, "%.*s", (int)length,
-                                  find_place(call->operands[i], &length));
+                                  find_place(call->operands[i], counters, &length));
     return NULL;
 }
 
@@ -374,5 +433,5 @@ bool cv_run_lists_stdin(const struct cv_call *call)
     if (values->header != NULL && strcmp(values->header, ":") == 0 &&
         cv_option_given(call, OF_CHUNKS) == NULL)
         return true;
-    return !values->cat && cv_find_item_place(call) != NULL;
+    return !values->cat && cv_find_item_place(call, true) != NULL;
 }

@@ -211,7 +211,7 @@ static int open_report(struct whole_run *run)
     CV_DO(cv_crew_be_nice(&run->workers, values->nice, run->call->arena));
     if (run->has_items)
         CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
-    run->items.shown = values->verbose ? &run->report : NULL;
+    run->items.shown = values->verbose == CV_SHOW_STDERR ? &run->report : NULL;
     run->report = (struct cv_run_report){
         .options = values,
         .workers = &run->workers,

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/random.h"
+#include "base/shell_word.h"
 #include "run/common/command.h"
 #include "run/common/shell.h"
 
@@ -134,7 +135,7 @@ enum cleave_status cv_item_commands_words(const struct cv_item_commands *command
                                           struct cleave_error *err)
 {
     struct cv_item_words words = { .bytes = NULL };
-    struct cv_text line = { NULL, 0, 0, false };
+    struct cv_text line = { NULL, 0, 0, false }, shown = { NULL, 0, 0, false };
     const bool shell = commands->shell != NULL;
     enum cleave_status status =
         fill(commands, index, slot, shell ? &line : NULL, &words, err);
@@ -142,6 +143,14 @@ enum cleave_status cv_item_commands_words(const struct cv_item_commands *command
     if (shell && status == CLEAVE_OK) {
         cv_item_words_add(&words, commands->shell, strlen(commands->shell));
         cv_item_words_add(&words, "-c", 2);
+        if (commands->shows_line) {
+            cv_text_add(&shown, "printf '%%s\\n' ");
+            cv_shell_word_add(&shown, line.bytes);
+            cv_text_add(&shown, "\n%s", line.bytes);
+            status = shown.failed ? cv_fail_memory(err, "a command") : CLEAVE_OK;
+            cv_text_done(&line);
+            line = shown;
+        }
         cv_item_words_add(&words, line.bytes, line.length);
     }
     cv_text_done(&line);
@@ -288,7 +297,7 @@ static enum cleave_status cut_rows(struct cv_item_commands *commands,
                     "of item %llu needs, got %zu",
                     bytes + 1, (unsigned long long)at + 1, max_bytes + 1);
         }
-        if (fitting == left && options->spread > 1 && max == 0)
+        if (fitting == left && options->spread > 1 && max == options->per)
             fitting = max = 1 + (left - 1) / options->spread;
         commands->cuts[count++] = at;
         commands->cuts[count] = at + fitting;
@@ -411,7 +420,7 @@ static enum cleave_status choose_shell(struct cv_item_commands *commands,
     if (template->literal && program == NULL && first != NULL &&
         strpbrk(first, " \t") != NULL && strchr(first, '/') == NULL)
         return cv_cannot_find(first, err);
-    if (!found || !plain) {
+    if (!found || !plain || commands->shows_line) {
         commands->shell = cv_shell_find();
         if (commands->shell == NULL)
             status = cv_fail_memory(err, "the shell");
@@ -450,6 +459,7 @@ static enum cleave_status make(struct cv_item_commands *out,
     if (!replacements.none && replacements.whole == NULL)
         CV_TRY(cv_item_template_check_text(&out->template, err));
     out->template.repeats = options->repeats;
+    out->shows_line = options->shows_line;
     if (options->shuffle != 0)
         CV_TRY(shuffle(out, options->shuffle, err));
     out->per = options->many ? 0 : options->per > 0 ? options->per : 1;

@@ -18,6 +18,7 @@ struct cv_item_commands { /* all is owned, except what is said to be borrowed */
     uint64_t *cuts;                /* first row of each command, and the number of rows */
     uint64_t base;                 /* number of the first command, from 0              */
     bool no_arguments;             /* the values of a row are not passed to its command */
+    bool shows_line;               /* commands write their line first                  */
     uint64_t *order;               /* of rows; NULL: 0, 1, 2, ...                      */
     uint64_t count;                /* commands                                         */
     char *shell;                   /* that reads them; NULL: not needed                */
@@ -31,6 +32,7 @@ struct cv_item_options {
     bool header;       /* the first row has names                                    */
     bool no_arguments; /* run a command for each row, without its values             */
     bool literal;      /* pass the words of the command unchanged, signs among them  */
+    bool shows_line;   /* each command writes its line, as typed, before its output  */
     uint64_t per;      /* rows of a command; 0: 1                                    */
     bool many;         /* as many rows as fit                                        */
     size_t max_bytes; /* with `many`: of a command, and one at its end; 0: any system's */

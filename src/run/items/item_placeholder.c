@@ -302,7 +302,11 @@ static enum cleave_status expand(const struct reader *reader, const char *at,
 {
     cv_text_add(out, "%s", ""); /* so that there is a text */
     while (*at != '\0') {
-        if (is_group(at)) {
+        if (replacement && strncmp(at, "${", 2) == 0 && is_group(at + 2)) {
+            cv_text_add(out, "${"); /* ${$$1}: the group that the name numbers */
+            CV_TRY(add_group(reader, at + 2, true, out));
+            at += 5;
+        } else if (is_group(at)) {
             CV_TRY(add_group(reader, at, replacement, out));
             at += at[2] == '?' ? 4 : 3;
         } else if (replacement && (*at == '$' || *at == '\\')) {
@@ -661,6 +665,7 @@ static enum cleave_status find_placeholder(const char *text,
             continue;
         rest = text + 1 + length;
         position = (int)i + 1;
+        CV_TRY(match_definitions(rest, 1, from, out, err));
         CV_TRY(match_known(rest, KNOWN_PLAIN, true, out, err));
     }
     if (out->placeholder.length == 0) {
@@ -683,8 +688,12 @@ static enum cleave_status find_inline(const char *text, const char *const *later
                                       struct cleave_error *err)
 {
     const char *end = strstr(text + 2, "=}"), *rest = text + 2;
+    const char *next = strstr(rest, "{=");
 
     *out = (struct found){ .field = "{= =}" };
+    if (next != NULL && end != NULL &&
+        next < end) /* the last one before the end counts */
+        return CLEAVE_OK;
     for (; end == NULL && *later != NULL; later++)
         if (strstr(*later, "=}") != NULL)
             return cv_fail(err, CLEAVE_EINPUT,
@@ -698,6 +707,25 @@ static enum cleave_status find_inline(const char *text, const char *const *later
     return *inside != NULL ? CLEAVE_OK : cv_fail_memory(err, "the command");
 }
 
+/* The number of a command or a worker, as the code of GNU parallel names it: $_=$job->seq(), seq();
+ * CV_ITEM_VALUE: other code. */
+static enum cv_item_part find_counter(const char *code)
+{
+    static const char *const before[] = { "1 ", "$_", "=", "$job->" };
+    const char *at = code + strspn(code, " \t");
+    const bool slot = strstr(code, "slot()") != NULL;
+    const char *const name = slot ? "slot()" : "seq()";
+
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        at += strncmp(at, before[i], strlen(before[i])) == 0 ? strlen(before[i]) : 0;
+        at += strspn(at, " \t");
+    }
+    if (strncmp(at, name, strlen(name)) != 0 ||
+        at[strlen(name) + strspn(at + strlen(name), " \t;")] != '\0')
+        return CV_ITEM_VALUE;
+    return slot ? CV_ITEM_SLOT : CV_ITEM_NUMBER;
+}
+
 /* Definitions that no word uses are checked as well; one with groups only where it is used. */
 enum cleave_status cv_item_replacements_check(const struct cv_item_replacements *from,
                                               struct cleave_error *err)
@@ -705,13 +733,20 @@ enum cleave_status cv_item_replacements_check(const struct cv_item_replacements 
     for (size_t i = 0; i < from->ndefinitions; i++) {
         const char *text = from->definitions[i], *expression = expression_of(text);
         struct cv_item_expression *compiled = NULL;
+        const size_t length = strcspn(text, " ");
 
+        for (size_t k = 0; k < i; k++)
+            if (strncmp(text, from->definitions[k], length + 1) == 0)
+                return cv_fail(err, CLEAVE_EINPUT,
+                               "items.replacements: '%.*s' is defined twice", (int)length,
+                               text);
         if (*text == ' ' || *expression == '\0')
             return cv_fail(
                 err, CLEAVE_EINPUT,
                 "items.replacements: expected '{NAME} s/REGEX/TEXT/', got '%s'",
                 CV_SHOWN(text, 128));
-        if (memchr(text, '(', strcspn(text, " ")) != NULL)
+        if (memchr(text, '(', length) != NULL ||
+            find_counter(expression) != CV_ITEM_VALUE)
             continue;
         CV_TRY(
             expression_new(expression, NULL, "items.replacements", text, &compiled, err));
@@ -734,7 +769,10 @@ static enum cleave_status find_compiled(const char *text, const char *const *lat
                                     : find_placeholder(text, from, &found, err);
 
     if (status == CLEAVE_OK && found.placeholder.length > 0 &&
-        *found.expression != '\0') {
+        find_counter(found.expression) != CV_ITEM_VALUE) {
+        found.placeholder.part = find_counter(found.expression);
+    } else if (status == CLEAVE_OK && found.placeholder.length > 0 &&
+               *found.expression != '\0') {
         shown = strndup(text, found.placeholder.length);
         status = shown == NULL
                      ? cv_fail_memory(err, "the command")

@@ -201,8 +201,10 @@ static enum format look_at_json(struct look look)
         if (open == 0 && !quoted && i + 1 < line.length && second < line.length)
             return LINES; /* "[1] text" */
     }
-    if (open == 0) /* a single line that is an array is all of the input */
-        return array && look.ends && !next_line(&look, &line) ? JSON_ARRAY : JSONL;
+    if (open == 0 && array && look.at == look.end) /* is the line all of the input? */
+        return look.ends ? JSON_ARRAY : UNDECIDED;
+    if (open == 0)
+        return JSONL;
     if (quoted || (line.length > 1 && strchr(",[{", line.bytes[line.length - 1]) == NULL))
         return LINES;
     return array ? JSON_ARRAY : JSON;
