@@ -235,6 +235,26 @@ most() {
     cmp upper out
 }
 
+@test "a platform file has rates of workers here and on hosts" {
+    prepare
+    seq 1 40 >in
+    printf '%s\n' 'port: multi' 'workers:' '  - {name: a, slots: 2, speed: 1e6, bandwidth: 1e8, rate: 10/400ms}' \
+        '  - {name: b, count: 2, speed: 1e6, bandwidth: 1e8, rate: "@10/400ms"}' >h.yaml
+    fails_with 2 --hosts h.yaml -i in -- cat
+    says "cleave: h.yaml: worker 'b': expected a rate such as 60/min or 9000w/h, got '@10/400ms'"
+    sed -i 's/"@\(.*\)"/\1/' h.yaml
+    local how
+    for how in "-i in -N 1" "-a in"; do
+        # shellcheck disable=SC2086
+        job --hosts h.yaml $how --joblog log -- $([[ $how = *-a* ]] && echo echo || echo cat)
+        cmp in out
+        [ "$(most 0.4 log a)" -le 10 ]
+        [ "$(most 0.4 log b)" -le 10 ]
+    done
+    job --hosts h.yaml -i in -- cat
+    cmp in out
+}
+
 @test "a command that always asks for a pause ends the run with --halt later" {
     prepare
     seq 1 9 >in
