@@ -233,6 +233,22 @@ most() {
     done
     job --persistent --window 4 -j 2@20/100ms -i in -- "$CLEAVE_SOURCE_DIR/examples/window.py"
     cmp upper out
+    # Commands that load for longer than the period find one record each, not all that the rate
+    # has allowed meanwhile.
+    cat >loads.py <<'END'
+import os, sys, time
+time.sleep(1)
+log = os.open("reads", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+while head := sys.stdin.buffer.read(8):
+    chunk = sys.stdin.buffer.read(int.from_bytes(head, "big"))
+    os.write(log, b"%f\n" % time.time())
+    sys.stdout.buffer.write(head + chunk)
+    sys.stdout.buffer.flush()
+END
+    job --persistent --window 16 -N 1 -j 2@5/300ms -i in -- python3 loads.py
+    cmp in out
+    [ "$(wc -l <reads)" = 40 ]
+    sort -n reads | awk '{ at[NR] = $1 } (NR == 6 || NR == 7) && at[NR] - at[NR - 5] < 0.298 { exit 1 }'
 }
 
 @test "a platform file has rates of workers here and on hosts" {

@@ -115,12 +115,40 @@ static double next_s(struct cv_exec_run *run, struct cv_rate_member *member,
                           before * group->least);
 }
 
+/* The indices that share the command of a worker: whether one has ended a chunk, and whether one is
+ * busy. */
+static bool has_answered(const struct cv_exec_run *run, uint32_t worker, bool *busy)
+{
+    const uint32_t window = cv_hosts_window(&run->pool.hosts);
+    const uint32_t first = worker - worker % window;
+    bool answered = false;
+
+    *busy = false;
+    for (uint32_t w = first; w < first + window; w++) {
+        const struct cv_worker_stats *tally = &run->pool.tallies[w];
+
+        answered = answered || tally->chunks + tally->failures + tally->later > 0;
+        *busy = *busy || cv_attempt_table_is_busy(&run->table, w);
+    }
+    return answered;
+}
+
+/* A command that still loads would read all that it was given meanwhile at once. */
+static bool is_loading(const struct cv_exec_run *run, uint32_t worker)
+{
+    bool busy;
+
+    return !has_answered(run, worker, &busy) && busy;
+}
+
 bool cv_start_rates_allow(struct cv_exec_run *run, uint32_t worker,
                           const struct cv_piece *piece)
 {
     struct cv_rate_member *member = member_of(run, worker);
     const double now_s = cv_clock_s();
 
+    if (member != NULL && is_loading(run, worker))
+        return false; /* until it answers */
     if (member == NULL ||
         cv_rate_next_s(&member->group->rate, now_s, amount_of(run, member->group, piece),
                        0) <= now_s)
@@ -170,6 +198,17 @@ enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker
     member->group->started += amount;
     member->group->units += piece->units;
     return cv_rate_start(&member->group->rate, cv_clock_s(), amount, err);
+}
+
+enum cleave_status cv_start_rates_answered(struct cv_exec_run *run, uint32_t worker,
+                                           const struct cv_piece *piece,
+                                           struct cleave_error *err)
+{
+    bool busy;
+
+    return run->request->persistent && !has_answered(run, worker, &busy)
+               ? cv_start_rates_count(run, worker, piece, err)
+               : CLEAVE_OK;
 }
 
 void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker,
