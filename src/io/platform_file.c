@@ -80,6 +80,7 @@ static const struct field fields[] = {
     { .name = "slots", WHOLE, AT(host.slots), .most = SLOTS_MOST },
     { .name = "gpus", GPUS, AT(host.gpus) },
     { .name = "command", TEXT, AT(host.command) },
+    { .name = "rate", TEXT, AT(host.rate) },
 };
 enum { FIRST = 2, NFIELDS = sizeof fields / sizeof *fields + CV_WORKER_FIELDS };
 
@@ -246,7 +247,7 @@ static enum cleave_status view_as(struct leaders *leaders, const char *as)
     host = &reader->entries[own].host;
     group->count = host->slots > 0 ? host->slots : 1;
     host->slots = 0;
-    host->ssh = host->command = NULL;
+    host->ssh = host->command = host->rate = NULL;
     for (uint32_t i = 0; i < reader->count; i++)
         places[i] = leads_to(leaders, i, own) ? kept++ : CV_NO_LEADER;
     for (uint32_t i = 0; i < reader->count; i++) {

@@ -13,6 +13,7 @@
 struct cv_host_fields {
     const char *name;          /* name of the group */
     const char *ssh, *command; /* NULL: not given                             */
+    const char *rate;          /* that the workers share, as "60/min"; NULL   */
     uint32_t slots;            /* 0: not given                                */
     uint32_t gpus;             /* slots with a GPU each; only without `slots` */
 };

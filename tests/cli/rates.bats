@@ -233,6 +233,42 @@ most() {
     done
     job --persistent --window 4 -j 2@20/100ms -i in -- "$CLEAVE_SOURCE_DIR/examples/window.py"
     cmp upper out
+    # Commands that load for longer than the period find one record each, not all that the rate
+    # has allowed meanwhile.
+    cat >loads.py <<'END'
+import os, sys, time
+time.sleep(1)
+log = os.open("reads", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+while head := sys.stdin.buffer.read(8):
+    chunk = sys.stdin.buffer.read(int.from_bytes(head, "big"))
+    os.write(log, b"%f\n" % time.time())
+    sys.stdout.buffer.write(head + chunk)
+    sys.stdout.buffer.flush()
+END
+    job --persistent --window 16 -N 1 -j 2@5/300ms -i in -- python3 loads.py
+    cmp in out
+    [ "$(wc -l <reads)" = 40 ]
+    sort -n reads | awk '{ at[NR] = $1 } (NR == 6 || NR == 7) && at[NR] - at[NR - 5] < 0.298 { exit 1 }'
+}
+
+@test "a platform file has rates of workers here and on hosts" {
+    prepare
+    seq 1 40 >in
+    printf '%s\n' 'port: multi' 'workers:' '  - {name: a, slots: 2, speed: 1e6, bandwidth: 1e8, rate: 10/400ms}' \
+        '  - {name: b, count: 2, speed: 1e6, bandwidth: 1e8, rate: "@10/400ms"}' >h.yaml
+    fails_with 2 --hosts h.yaml -i in -- cat
+    says "cleave: h.yaml: worker 'b': expected a rate such as 60/min or 9000w/h, got '@10/400ms'"
+    sed -i 's/"@\(.*\)"/\1/' h.yaml
+    local how
+    for how in "-i in -N 1" "-a in"; do
+        # shellcheck disable=SC2086
+        job --hosts h.yaml $how --joblog log -- $([[ $how = *-a* ]] && echo echo || echo cat)
+        cmp in out
+        [ "$(most 0.4 log a)" -le 10 ]
+        [ "$(most 0.4 log b)" -le 10 ]
+    done
+    job --hosts h.yaml -i in -- cat
+    cmp in out
 }
 
 @test "a command that always asks for a pause ends the run with --halt later" {

@@ -17,6 +17,7 @@
 #include "base/file_target.h"
 #include "base/helper_program.h"
 #include "base/shell_word.h"
+#include "cli/task/load_task.h"
 #include "io/input.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
@@ -419,6 +420,34 @@ static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
+/* The rates of the groups of a platform file. */
+static enum cleave_status fill_rates(const char *path, const struct cv_reach *reach,
+                                     struct cv_worker_list *out, struct cleave_error *err)
+{
+    const struct cleave_platform *platform = out->platform;
+    struct cleave_rate *rates =
+        cv_array(reach->arena, platform->ngroups + 1, sizeof *rates);
+
+    if (rates == NULL)
+        return cv_fail_memory(err, "the workers");
+    out->rates = rates;
+    for (uint32_t g = 0; g < platform->ngroups; g++) {
+        const struct cv_group *group = &platform->groups[g];
+        struct cleave_rate rate = { .first = group->first, .count = group->count };
+
+        if (out->fields[g].rate == NULL)
+            continue;
+        if (!cv_rate_parse(out->fields[g].rate, &rate) ||
+            (!rate.by_weight && rate.amount < 1))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "%s: worker '%s': expected a rate such as 60/min or 9000w/h, "
+                           "got '%s'",
+                           path, group->name, CV_SHOWN(out->fields[g].rate, 40));
+        rates[out->nrates++] = rate;
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status fill_crew(const char *path, const char *text,
                                     const struct cv_reach *reach,
                                     struct cv_worker_list *out, struct cleave_error *err)
@@ -492,8 +521,8 @@ static enum cleave_status open_platform(const char *path, const struct cv_reach 
             expand(name, file.platform, file.hosts, reach->arena, &out->platform, err);
     cleave_platform_free(file.platform);
     out->fields = file.hosts;
-    if (status == CLEAVE_OK)
-        status = fill_crew(name, text, reach, out, err);
+    CV_THEN(status, fill_rates(name, reach, out, err));
+    CV_THEN(status, fill_crew(name, text, reach, out, err));
     free(text);
     return status;
 }

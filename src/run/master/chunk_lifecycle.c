@@ -364,18 +364,20 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     const bool later = cv_chunk_asks_later(run, slot, end);
     const enum cv_attempt_event event = classify_end(run, attempt, end, later);
     enum cv_attempt_action action;
-    enum cleave_status status = CLEAVE_OK;
+    enum cleave_status status;
     bool over = false;
     struct cleave_error err;
 
     cv_start_limiter_ended(&run->limiter);
+    status = cv_start_rates_answered(run, slot->worker, &slot->piece, &err);
     run->pool.tallies[slot->worker].ended_s = cv_clock_s();
     if (later)
         cv_chunk_rest(run, attempt);
     else if (end == CV_SLOT_DONE)
         cv_worker_health_answered(&run->pool.health, slot->worker);
     if (attempt->twin != NULL || attempt->beaten)
-        status = end_twin(run, attempt, end, event == CV_EVENT_SUCCESS, &over, &err);
+        CV_THEN(status,
+                end_twin(run, attempt, end, event == CV_EVENT_SUCCESS, &over, &err));
     end_errors(slot, !over);
     if (over || status != CLEAVE_OK) {
         if (status != CLEAVE_OK)

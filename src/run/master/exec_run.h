@@ -294,7 +294,8 @@ bool cv_item_limits_find(struct cv_exec_run *run, uint64_t *out);
 /* Keeps the starts of an earlier input. */
 enum cleave_status cv_start_rates_open(struct cv_exec_run *run, struct cleave_error *err);
 void cv_start_rates_done(struct cv_exec_run *run);
-/* Whether the worker may start a piece now. If not, it rests until it may. NULL: any piece. */
+/* Whether the worker may start a piece now. If not, it rests until it may, unless its command has not
+ * answered its first chunk yet. NULL: any piece. */
 bool cv_start_rates_allow(struct cv_exec_run *run, uint32_t worker,
                           const struct cv_piece *piece);
 /* Whether the worker has a rate. */
@@ -310,6 +311,11 @@ double cv_start_rates_share(struct cv_exec_run *run, uint32_t worker, bool by_we
 enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err);
+/* A piece has ended. The first one of a persistent command counts again, since the command may have
+ * loaded for a long time before it read the piece. */
+enum cleave_status cv_start_rates_answered(struct cv_exec_run *run, uint32_t worker,
+                                           const struct cv_piece *piece,
+                                           struct cleave_error *err);
 void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker,
                           const struct cv_piece *piece);
 /* Keep CLEAVE_DONE back until the worker may start again, so that the policy does not order for a

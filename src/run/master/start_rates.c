@@ -10,6 +10,9 @@
 
 #include "base/fail.h"
 
+/* Rest until commands that load are looked at again. */
+static const double LOOK_S = 0.01;
+
 static struct cv_rate_member *member_of(const struct cv_exec_run *run, uint32_t worker)
 {
     struct cv_rate_member *members = run->rates.members;
@@ -115,18 +118,63 @@ static double next_s(struct cv_exec_run *run, struct cv_rate_member *member,
                           before * group->least);
 }
 
+/* Whether one of the indices that share the command of a worker has ended a chunk. *busy: else,
+ * whether one is busy. */
+static bool has_answered(const struct cv_exec_run *run, uint32_t worker, bool *busy)
+{
+    const uint32_t window = cv_hosts_window(&run->pool.hosts);
+    const uint32_t first = worker - worker % window;
+
+    *busy = false;
+    for (uint32_t w = first; w < first + window; w++) {
+        const struct cv_worker_stats *tally = &run->pool.tallies[w];
+
+        if (tally->chunks + tally->failures + tally->later > 0)
+            return true;
+        *busy = *busy || cv_attempt_table_is_busy(&run->table, w);
+    }
+    return false;
+}
+
+/* The amount of the chunks that wait for commands that still load, which may read them at any
+ * time. */
+static double unread_amount(const struct cv_exec_run *run,
+                            const struct cv_rate_group *group)
+{
+    double amount = 0;
+    bool busy;
+
+    for (uint32_t w = 0; w < run->pool.first_spare; w++) {
+        if (run->rates.members[w].group != group || has_answered(run, w, &busy))
+            continue;
+        for (uint32_t i = 0; i < run->table.items[w].count; i++)
+            if (cv_attempt_is_running(&run->table.items[w].items[i]))
+                amount += amount_of(run, group, &run->table.items[w].items[i].slot.piece);
+    }
+    return amount;
+}
+
 bool cv_start_rates_allow(struct cv_exec_run *run, uint32_t worker,
                           const struct cv_piece *piece)
 {
     struct cv_rate_member *member = member_of(run, worker);
     const double now_s = cv_clock_s();
+    double unread = 0;
+    bool loading;
 
-    if (member == NULL ||
-        cv_rate_next_s(&member->group->rate, now_s, amount_of(run, member->group, piece),
-                       0) <= now_s)
+    if (member == NULL)
+        return true;
+    if (has_answered(run, worker, &loading))
+        unread = run->request->persistent ? unread_amount(run, member->group) : 0;
+    else if (loading) /* it would read all that it was given meanwhile at once */
+        return false;
+    if (cv_rate_next_s(&member->group->rate, now_s, amount_of(run, member->group, piece),
+                       unread) <= now_s)
         return true;
     member->waits = true;
-    cv_worker_health_rest(&run->pool.health, worker, next_s(run, member, piece, now_s));
+    cv_worker_health_rest(&run->pool.health, worker,
+                          fmax(next_s(run, member, piece, now_s),
+                               unread > 0 ? now_s + LOOK_S : now_s));
     return false;
 }
 
@@ -170,6 +218,17 @@ enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker
     member->group->started += amount;
     member->group->units += piece->units;
     return cv_rate_start(&member->group->rate, cv_clock_s(), amount, err);
+}
+
+enum cleave_status cv_start_rates_answered(struct cv_exec_run *run, uint32_t worker,
+                                           const struct cv_piece *piece,
+                                           struct cleave_error *err)
+{
+    bool busy;
+
+    return run->request->persistent && !has_answered(run, worker, &busy)
+               ? cv_start_rates_count(run, worker, piece, err)
+               : CLEAVE_OK;
 }
 
 void cv_start_rates_lower(struct cv_exec_run *run, uint32_t worker,
