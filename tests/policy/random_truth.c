@@ -431,6 +431,9 @@ static double try_streams(struct scene *s)
         if (result->window.throughput_ups > plan->upper_bound_ups * (1 + SIMULATED))
             fault(s, "as4dr", "beats the bound", result->window.throughput_ups,
                   plan->upper_bound_ups);
+        if (gap > SIMULATED)
+            fault(s, "planned", "simulated", plan->throughput_ups,
+                  result->window.throughput_ups);
         s->bounds[0].optimal = plan->optimal;
     }
     cleave_streams_result_free(result);
