@@ -119,11 +119,25 @@ double cv_theta_first(const struct cleave_worker *worker, double load)
            (load / worker->speed_ups + data);
 }
 
-double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
-                      double load, double wanted)
+/* On a port that sends and returns, a post waits for both results of the round before. */
+static double highest_on_one_port(const struct cleave_worker *worker, double result_ratio,
+                                  double load)
+{
+    const double data = load / worker->bandwidth_ups, work = load / worker->speed_ups;
+    const double results =
+        2 * worker->return_latency_s + result_ratio * load / worker->return_bandwidth_ups;
+
+    return (work + worker->compute_latency_s - worker->latency_s - results) /
+           (work + data);
+}
+
+double cv_theta_moved(const struct cleave_worker *worker, enum cleave_port port,
+                      double result_ratio, double load, double wanted)
 {
     struct cv_theta_window window = cv_theta_window(worker, result_ratio, load, load);
 
+    if (port == CLEAVE_PORT_ONE && result_ratio > 0)
+        window.high = fmin(window.high, highest_on_one_port(worker, result_ratio, load));
     /* A gap in the first round costs less than one in each round. */
     window.low = fmax(window.low, cv_theta_first(worker, load));
     return fmin(fmax(fmin(fmax(wanted, window.low), window.high), 0.05), 0.95);

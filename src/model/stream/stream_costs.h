@@ -74,8 +74,8 @@ double cv_theta_first(const struct cleave_worker *worker, double load);
 /* `wanted`, or, if that would make the worker idle in rounds with that load, the nearest
  * part that does not; if there is none for the first round too, the nearest for the others,
  * which is the largest part with the least idle time. */
-double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
-                      double load, double wanted);
+double cv_theta_moved(const struct cleave_worker *worker, enum cleave_port port,
+                      double result_ratio, double load, double wanted);
 
 /* --- delays --------------------------------------------------------------------------
  * The next worker may be posted to when both ports have been left by the one before:

@@ -540,7 +540,7 @@ static enum cleave_status place_members(struct cv_as4dr *as4dr,
         arrays.workers[i] = workers[w];
         arrays.margin[i] = as4dr->margin;
         arrays.theta[i] =
-            cv_theta_moved(&workers[w], view->result_ratio,
+            cv_theta_moved(&workers[w], view->port, view->result_ratio,
                            cv_stream_load(&workers[w], cv_as4dr_tau(as4dr, w, 0)),
                            as4dr->wanted_theta);
     }

@@ -522,7 +522,7 @@ static void move_theta(struct planning *planning)
                 0; /* without results there is no latency of returns */
         if (cv_stream_load(&worker, tau_s) > 0)
             planning->theta[w] =
-                cv_theta_moved(&worker, request->result_ratio,
+                cv_theta_moved(&worker, planning->port, request->result_ratio,
                                cv_stream_load(&worker, tau_s), planning->theta[w]);
     }
 }

@@ -8,6 +8,7 @@
 #include "model/platform/argument_check.h"
 #include "engine/driver.h"
 #include "model/bounds/rate_bound.h"
+#include "model/platform/profile.h"
 #include "sim/load/load_case.h"
 #include "sim/load/forecast.h"
 #include "sim/many/monte_carlo.h"
@@ -317,8 +318,9 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
         schedule->proved = NULL;
         schedule->optimal = false;
     }
-    if (owned->load_case.platform->tree != NULL) {
-        /* Proofs of policies concern stars. */
+    if (owned->load_case.platform->tree != NULL ||
+        cv_is_changing(owned->load_case.platform)) {
+        /* Proofs of policies concern stars with steady speeds. */
         schedule->proved = NULL;
         schedule->optimal = !owned->load_case.load.opens && meets_bound(schedule);
     }
