@@ -32,6 +32,7 @@ struct order {
     uint64_t id;                       /* name of its result */
     uint64_t names[CV_FOLD_STEP_MOST]; /* names of its parts where they are folded */
     double given_s;                    /* when the order was sent */
+    bool wanted;                       /* the result will come here */
     struct order *next;
 };
 
@@ -291,7 +292,7 @@ static uint64_t name_part(struct cv_remote_fold *kept, const struct cv_fold_step
 }
 
 static enum cleave_status order_fold(struct cv_remote_fold *kept,
-                                     const struct cv_fold_step *step,
+                                     const struct cv_fold_step *step, bool wanted,
                                      struct cleave_error *err)
 {
     struct order *order = malloc(sizeof *order);
@@ -302,6 +303,7 @@ static enum cleave_status order_fold(struct cv_remote_fold *kept,
     *order = (struct order){ .step = *step,
                              .id = new_name(kept) | CV_FOLD_RESULT,
                              .given_s = cv_clock_s(),
+                             .wanted = wanted,
                              .next = kept->orders };
     kept->orders = order;
     kept->busy[step->at]++;
@@ -314,7 +316,8 @@ static enum cleave_status order_fold(struct cv_remote_fold *kept,
     }
     if (!give.failed && !fold.failed)
         cv_link_send(&kept->pool->host_of[step->at]->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_FOLD, .chunk = order->id },
+                     &(struct cv_frame_head){
+                         .type = CV_FRAME_FOLD, .chunk = order->id, .value = wanted },
                      fold.bytes, fold.length);
     cv_pack_done(&give);
     cv_pack_done(&fold);
@@ -445,10 +448,35 @@ static bool helps(const struct cv_remote_fold *kept)
     return 2 * kept->left <= kept->added;
 }
 
+static bool has_id(void *context, const struct cv_fold_leaver *partial)
+{
+    const uint64_t *id = context;
+
+    return partial->id == *id;
+}
+
+/* The picked partial will come. */
+static enum cleave_status begin_fetch(struct cv_remote_fold *kept,
+                                      const struct cv_fold_leaver *partial,
+                                      struct cleave_error *err)
+{
+    struct fetch *fetch = malloc(sizeof *fetch);
+
+    if (fetch == NULL)
+        return cv_fail_memory(err, "the reduction");
+    *fetch = (struct fetch){ .partial = *partial, .next = kept->fetches };
+    kept->fetches = fetch;
+    note_progress(kept, partial->holder);
+    watch(kept, due_s(kept, partial->holder));
+    return cv_chunk_output_open(kept->outputs, &fetch->store, err);
+}
+
 static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
                    const struct cv_frame_head *head, uint64_t tries)
 {
     struct order *order = take_order(kept, head->chunk);
+    struct cv_fold_leaver result;
+    struct cleave_error err;
 
     if (order == NULL) { /* cancelled when a sender was lost */
         say(kept, host->first, CV_FRAME_FORGET, head->chunk);
@@ -461,6 +489,9 @@ static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
     kept->counts.gone += order->step.count - 1;
     note_growth(kept, &order->step, (double)head->value);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
+    if (order->wanted && cv_fold_plan_pick(kept->plan, has_id, &order->id, &result) &&
+        begin_fetch(kept, &result, &err) != CLEAVE_OK)
+        fail(kept, &err);
     forget_parts(kept, order);
 }
 
@@ -767,6 +798,13 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
     return CLEAVE_OK;
 }
 
+/* Whether a host at its end will have nothing but the result of the step. */
+static bool is_last(const struct cv_remote_fold *kept, const struct cv_fold_step *step)
+{
+    return kept->apart && is_at_end(kept, step->at) &&
+           cv_fold_plan_holds(kept->plan, step->at) == step->count;
+}
+
 /* Order the folds of hosts with may[host]. */
 static enum cleave_status order_folds(struct cv_remote_fold *kept, bool patient,
                                       struct cleave_error *err)
@@ -777,7 +815,7 @@ static enum cleave_status order_folds(struct cv_remote_fold *kept, bool patient,
 
     while (cv_fold_plan_next(kept->plan, kept->may, !unknown && patient, &step)) {
         kept->may[step.at] = false;
-        CV_TRY(order_fold(kept, &step, err));
+        CV_TRY(order_fold(kept, &step, !patient && is_last(kept, &step), err));
         if (unknown)
             return CLEAVE_OK;
     }
@@ -847,16 +885,8 @@ static enum cleave_status fetch_some(struct cv_remote_fold *kept,
     struct cv_fold_leaver partial;
 
     while (cv_fold_plan_pick(kept->plan, leaves, kept, &partial)) {
-        struct fetch *fetch = malloc(sizeof *fetch);
-
-        if (fetch == NULL)
-            return cv_fail_memory(err, "the reduction");
-        *fetch = (struct fetch){ .partial = partial, .next = kept->fetches };
-        kept->fetches = fetch;
-        CV_TRY(cv_chunk_output_open(kept->outputs, &fetch->store, err));
+        CV_TRY(begin_fetch(kept, &partial, err));
         say(kept, partial.holder, CV_FRAME_FETCH, partial.id);
-        note_progress(kept, partial.holder);
-        watch(kept, due_s(kept, partial.holder));
     }
     return CLEAVE_OK;
 }
@@ -884,7 +914,7 @@ bool cv_remote_fold_is_together(const struct cv_remote_fold *kept)
 
 bool cv_remote_fold_holds(const struct cv_remote_fold *kept, const struct cv_host *host)
 {
-    return cv_fold_plan_holds(kept->plan, host->first);
+    return cv_fold_plan_holds(kept->plan, host->first) > 0;
 }
 
 void cv_remote_fold_stop(struct cv_remote_fold *kept)
