@@ -57,6 +57,13 @@ struct fetch {
     struct fetch *next;
 };
 
+/* A chunk whose output is on a host. */
+struct kept_chunk {
+    uint64_t number;
+    uint32_t owner;
+    struct cv_piece piece;
+};
+
 struct cv_remote_fold {
     struct cv_worker_pool *pool; /* borrowed, as the five below */
     struct cv_order_queue *queue;
@@ -69,10 +76,9 @@ struct cv_remote_fold {
     bool apart, commutative;   /* hosts do not reach each other; the order is not kept */
     bool *may, *there;         /* owned: for each host */
     bool *unfit;               /* owned: for each host: the command failed there */
-    struct cv_piece *pieces; /* owned: their outputs are on hosts; to redo after a loss */
-    size_t npieces, piece_room;
+    struct kept_chunk *chunks; /* owned: to redo after a loss */
+    size_t nchunks, chunk_room;
     size_t crowd;     /* partials from which busy workers fold, too */
-    uint32_t losing;  /* the worker that is being lost */
     uint32_t retries; /* failed folds are repeated this often */
     struct cv_fold_pace pace;
     struct cv_timer near; /* a fold has at most one transfer to go */
@@ -647,16 +653,17 @@ _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
 
 enum cleave_status cv_remote_fold_add(struct cv_remote_fold *kept,
                                       struct cv_chunk_output *store,
-                                      const struct cv_piece *piece,
-                                      const struct cv_slot *maker,
+                                      const struct cv_piece *piece, struct cv_slot *maker,
                                       struct cleave_error *err)
 {
     const struct cv_remote_facts facts = cv_remote_facts(maker);
+    const struct cv_chunk *chunk = &cv_attempt_of(maker)->chunk;
 
     cv_chunk_output_drop(store); /* the output is empty */
-    if (!CV_ROOM(kept->pieces, &kept->piece_room, kept->npieces + 1))
+    if (!CV_ROOM(kept->chunks, &kept->chunk_room, kept->nchunks + 1))
         return cv_fail_memory(err, "partial results");
-    kept->pieces[kept->npieces++] = *piece;
+    kept->chunks[kept->nchunks++] =
+        (struct kept_chunk){ chunk->number, chunk->owner, *piece };
     return cv_fold_plan_add(kept->plan,
                             cv_host_output_base(cv_remote_host(maker)) + facts.number,
                             piece->begin, piece->end, seat_of(kept, maker->worker),
@@ -675,14 +682,18 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
 {
     struct cv_remote_fold *kept = context;
     struct cv_order_queue *queue = kept->queue;
-    const struct cv_chunk chunk = { .owner = kept->losing, .reported = CV_REPORTED_SENT };
+    struct cv_chunk chunk = { .reported = CV_REPORTED_SENT };
     struct cv_piece piece;
     size_t i = 0;
 
-    while (kept->pieces[i].begin != begin)
+    while (kept->chunks[i].piece.begin != begin)
         i++;
-    piece = kept->pieces[i];
-    kept->pieces[i] = kept->pieces[--kept->npieces];
+    chunk.number = kept->chunks[i].number;
+    chunk.owner = kept->chunks[i].owner;
+    piece = kept->chunks[i].piece;
+    kept->chunks[i] = kept->chunks[--kept->nchunks];
+    if (!queue->gets_losses) /* the policy has its end, and must not get it twice */
+        chunk.reported = CV_UNREPORTED;
     if (!queue->open || is_stream(queue->source))
         return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
@@ -717,7 +728,6 @@ static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
     while (cv_fold_plan_lose_ahead(kept->plan, worker, &part))
         if (kept->there[part.ahead])
             say(kept, part.ahead, CV_FRAME_FORGET, part.name);
-    kept->losing = worker;
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
 }
 
@@ -970,7 +980,7 @@ void cv_remote_fold_free(struct cv_remote_fold *kept)
     free(kept->cancelled);
     free(kept->may);
     free(kept->there);
-    free(kept->pieces);
+    free(kept->chunks);
     free(kept);
 }
 
