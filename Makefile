@@ -19,7 +19,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-asan-all check-tsan check-threads \
         check-clang check-fuzz check-faults check-mpich-suite check-ends check-truth check-platforms chaos mutants lint lint-changed format bench benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-recovery bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -166,6 +166,9 @@ bench-scenes: build ## real runs of CONTENDERS in alternation, as multiples of t
 
 bench-leaders: build ## sixteen hosts, by one master and behind four leaders
 	@bash bench/bench_leaders.sh
+
+bench-recovery: build ## the time that is lost when one of four hosts dies
+	@bash bench/bench_recovery.sh
 
 bench-ssh: build ## sixteen machines in network namespaces, beside GNU parallel
 	@tools/install-deps bench check

@@ -287,12 +287,13 @@ bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
     return true;
 }
 
-bool cv_fold_plan_holds(const struct cv_fold_plan *plan, uint32_t worker)
+size_t cv_fold_plan_holds(const struct cv_fold_plan *plan, uint32_t worker)
 {
+    size_t count = 0;
+
     for (size_t i = 0; i < plan->count; i++)
-        if (plan->items[i].holder == worker)
-            return true;
-    return false;
+        count += plan->items[i].holder == worker;
+    return count;
 }
 
 static bool are_neighbours(const struct item *left, const struct item *right)

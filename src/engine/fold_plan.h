@@ -80,10 +80,10 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
                                               struct cleave_error *err),
                   void *context, struct cleave_error *err);
 
-/* Number of partials; number of partials that could be folded with another one now. */
+/* Number of partials; of those that could be folded with another one now; of those of a worker. */
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
 size_t cv_fold_plan_ready(const struct cv_fold_plan *plan);
-bool cv_fold_plan_holds(const struct cv_fold_plan *plan, uint32_t worker);
+size_t cv_fold_plan_holds(const struct cv_fold_plan *plan, uint32_t worker);
 /* Bytes of the input that went into partials. */
 uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan);
 /* The only partial left, if it is free. */

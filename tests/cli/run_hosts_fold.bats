@@ -125,3 +125,18 @@ END
         sort out | cmp - expected
     done
 }
+
+@test "the only host dies and returns, and what it had is done again" {
+    prepare
+    hosts 'name: a, slots: 2' >h.yaml
+    for n in 5 9 12; do
+        losing a $n
+        job -i in --hosts h.yaml --block 12000 --reduce "$COUNT" --trace t.jsonl -- ./lose
+        sort out | cmp - expected
+        [ -d lost ]
+        losing a $n
+        job -i in --hosts h.yaml --policy learn --param most=12000 --reduce "$COUNT" --trace t.jsonl -- ./lose
+        sort out | cmp - expected
+        "$CLEAVE" replay t.jsonl >replayed
+    done
+}

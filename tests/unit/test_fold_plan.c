@@ -213,8 +213,8 @@ static void a_picked_partial_stays_or_leaves(void **state)
     assert_true(cv_fold_plan_pick(plan, of_worker_one, &last, &partial));
     cv_fold_plan_leave(plan, 9);
     assert_int_equal(cv_fold_plan_count(plan), 2);
-    assert_false(cv_fold_plan_holds(plan, 1));
-    assert_true(cv_fold_plan_holds(plan, 0));
+    assert_int_equal(cv_fold_plan_holds(plan, 1), 0);
+    assert_int_equal(cv_fold_plan_holds(plan, 0), 2);
     cv_fold_plan_free(plan);
 }
 

@@ -32,6 +32,7 @@ struct order {
     uint64_t id;                       /* name of its result */
     uint64_t names[CV_FOLD_STEP_MOST]; /* names of its parts where they are folded */
     double given_s;                    /* when the order was sent */
+    bool wanted;                       /* the result will come here */
     struct order *next;
 };
 
@@ -56,6 +57,13 @@ struct fetch {
     struct fetch *next;
 };
 
+/* A chunk whose output is on a host. */
+struct kept_chunk {
+    uint64_t number;
+    uint32_t owner;
+    struct cv_piece piece;
+};
+
 struct cv_remote_fold {
     struct cv_worker_pool *pool; /* borrowed, as the five below */
     struct cv_order_queue *queue;
@@ -68,10 +76,9 @@ struct cv_remote_fold {
     bool apart, commutative;   /* hosts do not reach each other; the order is not kept */
     bool *may, *there;         /* owned: for each host */
     bool *unfit;               /* owned: for each host: the command failed there */
-    struct cv_piece *pieces; /* owned: their outputs are on hosts; to redo after a loss */
-    size_t npieces, piece_room;
+    struct kept_chunk *chunks; /* owned: to redo after a loss */
+    size_t nchunks, chunk_room;
     size_t crowd;     /* partials from which busy workers fold, too */
-    uint32_t losing;  /* the worker that is being lost */
     uint32_t retries; /* failed folds are repeated this often */
     struct cv_fold_pace pace;
     struct cv_timer near; /* a fold has at most one transfer to go */
@@ -291,7 +298,7 @@ static uint64_t name_part(struct cv_remote_fold *kept, const struct cv_fold_step
 }
 
 static enum cleave_status order_fold(struct cv_remote_fold *kept,
-                                     const struct cv_fold_step *step,
+                                     const struct cv_fold_step *step, bool wanted,
                                      struct cleave_error *err)
 {
     struct order *order = malloc(sizeof *order);
@@ -302,6 +309,7 @@ static enum cleave_status order_fold(struct cv_remote_fold *kept,
     *order = (struct order){ .step = *step,
                              .id = new_name(kept) | CV_FOLD_RESULT,
                              .given_s = cv_clock_s(),
+                             .wanted = wanted,
                              .next = kept->orders };
     kept->orders = order;
     kept->busy[step->at]++;
@@ -314,7 +322,8 @@ static enum cleave_status order_fold(struct cv_remote_fold *kept,
     }
     if (!give.failed && !fold.failed)
         cv_link_send(&kept->pool->host_of[step->at]->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_FOLD, .chunk = order->id },
+                     &(struct cv_frame_head){
+                         .type = CV_FRAME_FOLD, .chunk = order->id, .value = wanted },
                      fold.bytes, fold.length);
     cv_pack_done(&give);
     cv_pack_done(&fold);
@@ -445,10 +454,35 @@ static bool helps(const struct cv_remote_fold *kept)
     return 2 * kept->left <= kept->added;
 }
 
+static bool has_id(void *context, const struct cv_fold_leaver *partial)
+{
+    const uint64_t *id = context;
+
+    return partial->id == *id;
+}
+
+/* The picked partial will come. */
+static enum cleave_status begin_fetch(struct cv_remote_fold *kept,
+                                      const struct cv_fold_leaver *partial,
+                                      struct cleave_error *err)
+{
+    struct fetch *fetch = malloc(sizeof *fetch);
+
+    if (fetch == NULL)
+        return cv_fail_memory(err, "the reduction");
+    *fetch = (struct fetch){ .partial = *partial, .next = kept->fetches };
+    kept->fetches = fetch;
+    note_progress(kept, partial->holder);
+    watch(kept, due_s(kept, partial->holder));
+    return cv_chunk_output_open(kept->outputs, &fetch->store, err);
+}
+
 static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
                    const struct cv_frame_head *head, uint64_t tries)
 {
     struct order *order = take_order(kept, head->chunk);
+    struct cv_fold_leaver result;
+    struct cleave_error err;
 
     if (order == NULL) { /* cancelled when a sender was lost */
         say(kept, host->first, CV_FRAME_FORGET, head->chunk);
@@ -461,6 +495,9 @@ static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
     kept->counts.gone += order->step.count - 1;
     note_growth(kept, &order->step, (double)head->value);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
+    if (order->wanted && cv_fold_plan_pick(kept->plan, has_id, &order->id, &result) &&
+        begin_fetch(kept, &result, &err) != CLEAVE_OK)
+        fail(kept, &err);
     forget_parts(kept, order);
 }
 
@@ -616,16 +653,17 @@ _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
 
 enum cleave_status cv_remote_fold_add(struct cv_remote_fold *kept,
                                       struct cv_chunk_output *store,
-                                      const struct cv_piece *piece,
-                                      const struct cv_slot *maker,
+                                      const struct cv_piece *piece, struct cv_slot *maker,
                                       struct cleave_error *err)
 {
     const struct cv_remote_facts facts = cv_remote_facts(maker);
+    const struct cv_chunk *chunk = &cv_attempt_of(maker)->chunk;
 
     cv_chunk_output_drop(store); /* the output is empty */
-    if (!CV_ROOM(kept->pieces, &kept->piece_room, kept->npieces + 1))
+    if (!CV_ROOM(kept->chunks, &kept->chunk_room, kept->nchunks + 1))
         return cv_fail_memory(err, "partial results");
-    kept->pieces[kept->npieces++] = *piece;
+    kept->chunks[kept->nchunks++] =
+        (struct kept_chunk){ chunk->number, chunk->owner, *piece };
     return cv_fold_plan_add(kept->plan,
                             cv_host_output_base(cv_remote_host(maker)) + facts.number,
                             piece->begin, piece->end, seat_of(kept, maker->worker),
@@ -644,14 +682,18 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
 {
     struct cv_remote_fold *kept = context;
     struct cv_order_queue *queue = kept->queue;
-    const struct cv_chunk chunk = { .owner = kept->losing, .reported = CV_REPORTED_SENT };
+    struct cv_chunk chunk = { .reported = CV_REPORTED_SENT };
     struct cv_piece piece;
     size_t i = 0;
 
-    while (kept->pieces[i].begin != begin)
+    while (kept->chunks[i].piece.begin != begin)
         i++;
-    piece = kept->pieces[i];
-    kept->pieces[i] = kept->pieces[--kept->npieces];
+    chunk.number = kept->chunks[i].number;
+    chunk.owner = kept->chunks[i].owner;
+    piece = kept->chunks[i].piece;
+    kept->chunks[i] = kept->chunks[--kept->nchunks];
+    if (!queue->gets_losses) /* the policy has its end, and must not get it twice */
+        chunk.reported = CV_UNREPORTED;
     if (!queue->open || is_stream(queue->source))
         return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
@@ -686,7 +728,6 @@ static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
     while (cv_fold_plan_lose_ahead(kept->plan, worker, &part))
         if (kept->there[part.ahead])
             say(kept, part.ahead, CV_FRAME_FORGET, part.name);
-    kept->losing = worker;
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
 }
 
@@ -767,6 +808,13 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
     return CLEAVE_OK;
 }
 
+/* Whether a host at its end will have nothing but the result of the step. */
+static bool is_last(const struct cv_remote_fold *kept, const struct cv_fold_step *step)
+{
+    return kept->apart && is_at_end(kept, step->at) &&
+           cv_fold_plan_holds(kept->plan, step->at) == step->count;
+}
+
 /* Order the folds of hosts with may[host]. */
 static enum cleave_status order_folds(struct cv_remote_fold *kept, bool patient,
                                       struct cleave_error *err)
@@ -777,7 +825,7 @@ static enum cleave_status order_folds(struct cv_remote_fold *kept, bool patient,
 
     while (cv_fold_plan_next(kept->plan, kept->may, !unknown && patient, &step)) {
         kept->may[step.at] = false;
-        CV_TRY(order_fold(kept, &step, err));
+        CV_TRY(order_fold(kept, &step, !patient && is_last(kept, &step), err));
         if (unknown)
             return CLEAVE_OK;
     }
@@ -847,16 +895,8 @@ static enum cleave_status fetch_some(struct cv_remote_fold *kept,
     struct cv_fold_leaver partial;
 
     while (cv_fold_plan_pick(kept->plan, leaves, kept, &partial)) {
-        struct fetch *fetch = malloc(sizeof *fetch);
-
-        if (fetch == NULL)
-            return cv_fail_memory(err, "the reduction");
-        *fetch = (struct fetch){ .partial = partial, .next = kept->fetches };
-        kept->fetches = fetch;
-        CV_TRY(cv_chunk_output_open(kept->outputs, &fetch->store, err));
+        CV_TRY(begin_fetch(kept, &partial, err));
         say(kept, partial.holder, CV_FRAME_FETCH, partial.id);
-        note_progress(kept, partial.holder);
-        watch(kept, due_s(kept, partial.holder));
     }
     return CLEAVE_OK;
 }
@@ -884,7 +924,7 @@ bool cv_remote_fold_is_together(const struct cv_remote_fold *kept)
 
 bool cv_remote_fold_holds(const struct cv_remote_fold *kept, const struct cv_host *host)
 {
-    return cv_fold_plan_holds(kept->plan, host->first);
+    return cv_fold_plan_holds(kept->plan, host->first) > 0;
 }
 
 void cv_remote_fold_stop(struct cv_remote_fold *kept)
@@ -940,7 +980,7 @@ void cv_remote_fold_free(struct cv_remote_fold *kept)
     free(kept->cancelled);
     free(kept->may);
     free(kept->there);
-    free(kept->pieces);
+    free(kept->chunks);
     free(kept);
 }
 

@@ -13,8 +13,7 @@ enum cleave_status cv_remote_fold_new(const struct cv_result_sink_options *optio
 void cv_remote_fold_free(struct cv_remote_fold *kept);
 enum cleave_status cv_remote_fold_add(struct cv_remote_fold *kept,
                                       struct cv_chunk_output *store,
-                                      const struct cv_piece *piece,
-                                      const struct cv_slot *maker,
+                                      const struct cv_piece *piece, struct cv_slot *maker,
                                       struct cleave_error *err);
 enum cleave_status cv_remote_fold_work(struct cv_remote_fold *kept,
                                        struct cleave_error *err);

@@ -150,8 +150,7 @@ double cv_result_sink_fold_s(const struct cv_result_sink *results)
 
 enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
                                       struct cv_chunk_output *store,
-                                      const struct cv_piece *piece,
-                                      const struct cv_slot *maker,
+                                      const struct cv_piece *piece, struct cv_slot *maker,
                                       struct cleave_error *err)
 {
     if (results->kept != NULL && maker != NULL && cv_remote_host(maker) != NULL)

@@ -59,8 +59,7 @@ double cv_result_sink_fold_s(const struct cv_result_sink *results);
  * earlier run. */
 enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
                                       struct cv_chunk_output *store,
-                                      const struct cv_piece *piece,
-                                      const struct cv_slot *maker,
+                                      const struct cv_piece *piece, struct cv_slot *maker,
                                       struct cleave_error *err);
 /* No output will come for [begin, end). */
 enum cleave_status cv_result_sink_skip(struct cv_result_sink *results, uint64_t begin,

@@ -86,8 +86,9 @@ enum cv_frame_type {
     /* From the master. */
     CV_FRAME_REDUCE = CV_FRAME_OTHERS, /* keep outputs from now on; value: base; payload:
                                           command, retries, time limit                  */
-    CV_FRAME_GIVE,      /* send it to the peer `value`; payload: its id there           */
-    CV_FRAME_FOLD,      /* make it; payload: number and ids of its parts, in order      */
+    CV_FRAME_GIVE, /* send it to the peer `value`; payload: its id there           */
+    CV_FRAME_FOLD, /* make it; payload: number and ids of its parts, in order; value 1:
+                           and then send it to the master                               */
     CV_FRAME_FOLD_OFF,  /* do not make it, unless it has been made                      */
     CV_FRAME_FORGET,    /* drop it, now or when it arrives                              */
     CV_FRAME_FETCH,     /* send it to the master                                        */

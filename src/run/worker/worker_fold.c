@@ -256,6 +256,7 @@ struct cv_fold_order {
     size_t count;
     uint32_t attempt; /* from 1 */
     bool off;         /* the master called it off */
+    bool wanted;      /* the result is for the master */
     struct cv_fold_order *next;
 };
 
@@ -413,6 +414,16 @@ static void beat(void *context)
     set_beat(fold);
 }
 
+/* Send the partial to the master. */
+static void fetch(struct cv_worker_fold *fold, uint64_t id)
+{
+    struct cleave_error err;
+
+    if (cv_partials_send(&fold->partials, id, 0, id, &err) != CLEAVE_OK)
+        cv_worker_fail(fold->worker, &err);
+    cv_link_wake(&fold->worker->link);
+}
+
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_worker_fold *fold = context;
@@ -426,10 +437,12 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     fold->worker->folding = false;
     if (end != CV_SLOT_DONE)
         cv_chunk_output_drop(store);
-    else if (cv_partials_add(&fold->partials, order->id, store, &err) == CLEAVE_OK)
-        report(fold, CV_FRAME_FOLDED, bytes, NULL);
-    else
+    else if (cv_partials_add(&fold->partials, order->id, store, &err) != CLEAVE_OK)
         cv_worker_fail(fold->worker, &err);
+    else
+        report(fold, CV_FRAME_FOLDED, bytes, NULL);
+    if (end == CV_SLOT_DONE && order->wanted)
+        fetch(fold, order->id);
     if (end == CV_SLOT_DONE || end == CV_SLOT_STOPPED || order->off || fold->stopped) {
         end_order(fold);
         start_next(fold);
@@ -689,6 +702,7 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
     if (order == NULL)
         return cv_fail_memory(err, "the reduction");
     order->id = head->chunk;
+    order->wanted = head->value != 0;
     order->count = cv_unpack_count(&unpacker, sizeof order->names[0]);
     for (size_t i = 0; i < order->count && i < CV_FOLD_MOST; i++)
         order->names[i] = cv_unpack_number(&unpacker);
@@ -754,8 +768,7 @@ static void master_frame(void *context, struct cv_worker *worker,
     } else if (head->type == CV_FRAME_GIVE) {
         status = take_give(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_FETCH) {
-        status = cv_partials_send(&fold->partials, head->chunk, 0, head->chunk, &err);
-        cv_link_wake(&worker->link);
+        fetch(fold, head->chunk);
     } else if (head->type == CV_FRAME_FOLD) {
         status = take_fold(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_FOLD_OFF) {
