@@ -29,9 +29,9 @@ struct cv_planned {
 };
 
 /* `declared` are the costs that the policy sees, usually the platform's own; they and the
- * platform must outlive the plan. `load` is the view without what follows from these;
- * sends_first if the policy allows it. `budget` limits the search for a plan; may be NULL. On
- * failure nothing is left to free. */
+ * platform must outlive the plan. `load` has the other members of the view, and
+ * sends_first even if the policy does not allow it. `budget` may be NULL: the search for a plan
+ * has no limit. On failure nothing is left to free. */
 enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,

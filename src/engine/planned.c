@@ -198,14 +198,10 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     planned->view.profiles = cv_profiles(platform, &planned->arena, &enough);
     if (!enough)
         status = cv_fail_memory(err, "the profiles of workers");
-    if (status == CLEAVE_OK)
-        status = tell_memory(planned, platform, err);
-    if (status == CLEAVE_OK)
-        status = tell_loads(planned, err);
-    if (status == CLEAVE_OK)
-        status = check_inputs(policy, platform, &planned->view, forecast, err);
-    if (status == CLEAVE_OK)
-        status = make_plan(planned, settings, nsettings, forecast, budget, err);
+    CV_THEN(status, tell_memory(planned, platform, err));
+    CV_THEN(status, tell_loads(planned, err));
+    CV_THEN(status, check_inputs(policy, platform, &planned->view, forecast, err));
+    CV_THEN(status, make_plan(planned, settings, nsettings, forecast, budget, err));
     if (status == CLEAVE_OK)
         go_by_the_picked(planned);
     if (status == CLEAVE_OK && load->lifespan_s > 0)
