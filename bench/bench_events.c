@@ -29,7 +29,7 @@ static void bench(const struct cleave_policy *policy, uint32_t workers, int repe
 {
     const bool umr = policy == &cleave_policy_umr;
     const struct cleave_setting setting = { umr ? "rounds" : "chunk", umr ? "10" : "1" };
-    const struct cv_load load = { .units = 2e5, .seed = 1 };
+    const struct cleave_view load = { .units_total = 2e5, .seed = 1 };
     struct cleave_platform *platform = bench_star(workers, 0.1 / workers);
     struct cv_driver *driver = NULL;
     struct cv_planned planned;
@@ -40,7 +40,7 @@ static void bench(const struct cleave_policy *policy, uint32_t workers, int repe
     const int runs = umr ? 100000 / (int)workers / 10 : 1;
 
     check(cv_planned_init(&planned, policy, &setting, 1, platform,
-                          cleave_platform_workers(platform), &load, NULL, &err),
+                          cleave_platform_workers(platform), &load, NULL, NULL, &err),
           &err);
     run.platform = platform;
     check(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &driver, &err),

@@ -74,15 +74,15 @@ static enum cleave_status measure(const struct contender *contender,
                           .units = BYTES * cell->load_s,
                           .hold = hold_of(cell),
                           .noise = { .seed = seed } };
-    const struct cv_load load = { .units = run.hold > 0 ? INFINITY : run.units,
-                                  .real = true,
-                                  .opens = contender->name != CLOSED,
-                                  .ahead = ahead_of(cell),
-                                  .hold = run.hold,
-                                  .unequal = 30,
-                                  .burst_s = cell->input == REAL ? BURST_S : 0,
-                                  .varies = cell->input == REAL ? NOISE : 0,
-                                  .seed = 1 };
+    const struct cleave_view load = { .units_total = run.hold > 0 ? INFINITY : run.units,
+                                      .real = true,
+                                      .opens = contender->name != CLOSED,
+                                      .ahead = ahead_of(cell),
+                                      .hold = run.hold,
+                                      .unequal = 30,
+                                      .burst_s = cell->input == REAL ? BURST_S : 0,
+                                      .varies = cell->input == REAL ? NOISE : 0,
+                                      .seed = 1 };
     struct cv_driver *driver = NULL;
     struct cv_planned planned;
     struct cv_outcome outcome;
@@ -99,7 +99,8 @@ static enum cleave_status measure(const struct contender *contender,
     }
     declare(declared, cell->workers);
     check(cv_planned_init(&planned, contender->policy, contender->settings,
-                          contender->nsettings, platform, declared, &load, NULL, err),
+                          contender->nsettings, platform, declared, &load, NULL, NULL,
+                          err),
           err);
     check(cv_driver_open(&planned, &cv_engine_native_open, platform, NULL, &driver, err),
           err);

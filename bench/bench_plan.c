@@ -101,7 +101,8 @@ static void bench_engine(const struct cleave_policy *policy,
 
     check(cv_planned_init(&planned, policy, set, nset, platform,
                           cleave_platform_workers(platform),
-                          &(struct cv_load){ .units = load, .seed = 1 }, NULL, &err),
+                          &(struct cleave_view){ .units_total = load, .seed = 1 }, NULL,
+                          NULL, &err),
           &err);
     check(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &bench.driver,
                          &err),
@@ -197,8 +198,9 @@ static void run_planner(void *context)
 
         check(cv_planned_init(&planned, &cleave_policy_umr_plus, NULL, 0, bench->platform,
                               workers,
-                              &(struct cv_load){ .units = bench->load, .seed = 1 }, NULL,
-                              &err),
+                              &(struct cleave_view){ .units_total = bench->load,
+                                                     .seed = 1 },
+                              NULL, NULL, &err),
               &err);
         cv_planned_done(&planned);
         break;

@@ -86,7 +86,7 @@ static void measure(const struct work *work)
 static void bench_load(const char *name, uint32_t workers)
 {
     static const struct cleave_setting rounds[] = { { "rounds", "10" } };
-    const struct cv_load load = { .units = 200.0 * workers, .seed = 1 };
+    const struct cleave_view load = { .units_total = 200.0 * workers, .seed = 1 };
     struct work work = { .name = name,
                          .native = &cv_engine_native,
                          .simgrid = &cv_engine_simgrid,
@@ -95,7 +95,7 @@ static void bench_load(const char *name, uint32_t workers)
     struct cleave_error err;
 
     check(cv_planned_init(&work.planned, &cleave_policy_umr, rounds, 1, platform,
-                          cleave_platform_workers(platform), &load, NULL, &err),
+                          cleave_platform_workers(platform), &load, NULL, NULL, &err),
           &err);
     work.platform = platform;
     measure(&work);

@@ -74,14 +74,16 @@ static void line(const char *what, const struct runs *runs, double rate, double 
 static double bench_bare(const struct cleave_platform *platform, double ratio)
 {
     static const struct cleave_setting small[] = { { "chunk", "10" } };
-    const struct cv_load load = { .units = 5e6, .result_ratio = ratio, .seed = 1 };
+    const struct cleave_view load = { .units_total = 5e6,
+                                      .result_ratio = ratio,
+                                      .seed = 1 };
     struct runs runs = { .run = { .platform = platform } };
     struct cv_planned planned;
     struct cleave_error err;
     double rate;
 
     check(cv_planned_init(&planned, &cleave_policy_self, small, 1, platform,
-                          cleave_platform_workers(platform), &load, NULL, &err),
+                          cleave_platform_workers(platform), &load, NULL, NULL, &err),
           &err);
     runs.planned = &planned;
     rate = rate_of(&runs);

@@ -467,17 +467,14 @@ static const char *shell_name(const void *context, size_t index)
 static int run_completions(const struct cv_call *call)
 {
     struct cv_text text = { NULL, 0, 0, false };
+    size_t shell;
 
     if (call->noperands == 0)
         return cv_refuse("expected the name of a shell: bash, zsh or fish");
-    for (size_t i = 0; i < SHELLS; i++) {
-        if (strcmp(call->operands[0], shells[i].name) == 0) {
-            shells[i].write(&cv_verbs, &text);
-            return cv_print_take(&text);
-        }
-    }
-    return cv_refuse_unknown("unknown shell", call->operands[0], SHELLS, shell_name,
-                             NULL);
+    CV_DO(cv_name_find("unknown shell", call->operands[0], SHELLS, shell_name, NULL,
+                       &shell));
+    shells[shell].write(&cv_verbs, &text);
+    return cv_print_take(&text);
 }
 
 static const struct cv_verb cv_verb_completions = {

@@ -29,13 +29,16 @@ struct cv_planned {
 };
 
 /* `declared` are the costs that the policy sees, usually the platform's own; they and the
- * platform must outlive the plan. On failure nothing is left to free. */
+ * platform must outlive the plan. `load` has the other members of the view, and
+ * sends_first even if the policy does not allow it. `budget` may be NULL: the search for a plan
+ * has no limit. On failure nothing is left to free. */
 enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,
                 const struct cleave_platform *platform,
-                const struct cleave_worker *declared, const struct cv_load *load,
-                const struct cv_forecast *forecast, struct cleave_error *err);
+                const struct cleave_worker *declared, const struct cleave_view *load,
+                const struct cv_forecast *forecast, struct cv_step_budget *budget,
+                struct cleave_error *err);
 /* A reduction with the mean costs of `costs`, which must outlive the plan; with exact
  * costs the policy sees the cost of each node. */
 struct cv_reduce_costs;

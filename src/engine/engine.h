@@ -10,29 +10,6 @@
 #include "engine/simulated_command.h"
 #include "model/platform/noise.h"
 
-struct cv_load {
-    double units;        /* 0 when a lifespan is given; INFINITY for a stream        */
-    double lifespan_s;   /* 0: none                                                  */
-    double result_ratio; /* 0: nothing comes back                                    */
-    double error;        /* how far the declared costs may be off                    */
-    bool sends_first;    /* sends may overtake results, if the policy allows it */
-    bool before_round;   /* results are fetched before the next chunk of their worker */
-    bool real;
-    /* As in struct cleave_view: */
-    bool measured, opens, copies;
-    double ahead, hold, unequal, burst_s, varies;
-    const uint32_t *groups; /* borrowed: as long as the plan */
-    uint32_t folders;
-    bool folds_apart;
-    uint64_t seed;
-    const double *sizes; /* borrowed: nitems, with the sum `units`; NULL: not items */
-    uint64_t nitems;
-    const struct cleave_load *loads; /* borrowed: nloads, with the sum `units`, or NULL */
-    size_t nloads;
-    enum cleave_goal goal;
-    struct cv_step_budget *budget; /* borrowed: limit of the search for a plan, or NULL */
-};
-
 /* One run of a load on a platform. */
 struct cv_run {
     const struct cleave_platform *platform; /* borrowed: the true costs            */

@@ -132,42 +132,20 @@ static enum cleave_status tell_memory(struct cv_planned *planned,
 
 static struct cleave_view load_view(const struct cleave_platform *platform,
                                     const struct cleave_worker *declared,
-                                    const struct cv_load *load,
+                                    const struct cleave_view *load,
                                     const struct cleave_policy *policy)
 {
     const bool open = cleave_platform_port(platform) == CLEAVE_PORT_ONE &&
                       policy->sends_first && load->result_ratio > 0;
+    struct cleave_view view = *load;
 
-    return (struct cleave_view){
-        .workers = declared,
-        .nworkers = cleave_platform_nworkers(platform),
-        .port = cleave_platform_port(platform),
-        .real = load->real,
-        .units_total = load->units,
-        .units_left = load->units,
-        .result_ratio = load->result_ratio,
-        .lifespan_s = load->lifespan_s,
-        .error = load->error,
-        .sends_first = open && load->sends_first && !load->before_round,
-        .before_round = open && load->before_round,
-        .measured = load->measured,
-        .opens = load->opens,
-        .copies = load->copies,
-        .ahead = load->ahead,
-        .hold = load->hold,
-        .unequal = load->unequal,
-        .groups = load->groups,
-        .burst_s = load->burst_s,
-        .varies = load->varies,
-        .folders = load->folders,
-        .folds_apart = load->folds_apart,
-        .seed = load->seed,
-        .sizes = load->sizes,
-        .nitems = load->nitems,
-        .loads = load->loads,
-        .nloads = load->nloads,
-        .goal = load->goal,
-    };
+    view.workers = declared;
+    view.nworkers = cleave_platform_nworkers(platform);
+    view.port = cleave_platform_port(platform);
+    view.units_left = load->units_total;
+    view.sends_first = open && load->sends_first && !load->before_round;
+    view.before_round = open && load->before_round;
+    return view;
 }
 
 /* A policy that may not know loads before their release gets units of 0. */
@@ -207,8 +185,9 @@ enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,
                 const struct cleave_platform *platform,
-                const struct cleave_worker *declared, const struct cv_load *load,
-                const struct cv_forecast *forecast, struct cleave_error *err)
+                const struct cleave_worker *declared, const struct cleave_view *load,
+                const struct cv_forecast *forecast, struct cv_step_budget *budget,
+                struct cleave_error *err)
 {
     const struct cleave_view view = load_view(platform, declared, load, policy);
     enum cleave_status status = CLEAVE_OK;
@@ -219,14 +198,10 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     planned->view.profiles = cv_profiles(platform, &planned->arena, &enough);
     if (!enough)
         status = cv_fail_memory(err, "the profiles of workers");
-    if (status == CLEAVE_OK)
-        status = tell_memory(planned, platform, err);
-    if (status == CLEAVE_OK)
-        status = tell_loads(planned, err);
-    if (status == CLEAVE_OK)
-        status = check_inputs(policy, platform, &planned->view, forecast, err);
-    if (status == CLEAVE_OK)
-        status = make_plan(planned, settings, nsettings, forecast, load->budget, err);
+    CV_THEN(status, tell_memory(planned, platform, err));
+    CV_THEN(status, tell_loads(planned, err));
+    CV_THEN(status, check_inputs(policy, platform, &planned->view, forecast, err));
+    CV_THEN(status, make_plan(planned, settings, nsettings, forecast, budget, err));
     if (status == CLEAVE_OK)
         go_by_the_picked(planned);
     if (status == CLEAVE_OK && load->lifespan_s > 0)
@@ -311,7 +286,7 @@ enum cleave_status cv_planned_fixed(struct cv_planned *planned,
 {
     const struct cleave_view view =
         load_view(platform, cleave_platform_workers(platform),
-                  &(struct cv_load){ .units = load }, &given_plan);
+                  &(struct cleave_view){ .units_total = load }, &given_plan);
     enum cleave_status status;
 
     begin(planned, &given_plan, &view);

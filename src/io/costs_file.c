@@ -260,8 +260,7 @@ enum cleave_status cv_costs_parse(const char *name, const char *text, size_t len
         cv_costs_draft_clear(&reader.draft);
         status = read_slowly(&reader, text, length);
     }
-    if (status == CLEAVE_OK)
-        status = build(&reader.draft, out, err);
+    CV_THEN(status, build(&reader.draft, out, err));
     cv_costs_draft_clear(&reader.draft);
     return status;
 }

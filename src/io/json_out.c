@@ -262,12 +262,6 @@ void cv_field_count(struct cv_json *json, const char *key, uint64_t value)
     cv_json_count(json, value);
 }
 
-void cv_field_bool(struct cv_json *json, const char *key, bool value)
-{
-    put_key(json, key);
-    cv_json_bool(json, value);
-}
-
 /* One member, whose conversion begins at `format`. */
 static void put_member(struct cv_json *json, const char *key, bool always,
                        const char *format, va_list *values)
@@ -285,8 +279,10 @@ static void put_member(struct cv_json *json, const char *key, bool always,
     } else if (strncmp(format, "%d", 2) == 0) {
         const bool flag = va_arg(*values, int) != 0;
 
-        if (always || flag)
-            cv_field_bool(json, key, flag);
+        if (always || flag) {
+            put_key(json, key);
+            cv_json_bool(json, flag);
+        }
     } else {
         const unsigned long long count =
             strncmp(format, "%u", 2) == 0    ? va_arg(*values, unsigned)

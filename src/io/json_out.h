@@ -60,7 +60,6 @@ void cv_field_line(struct cv_json *json, const char *key);
 void cv_field_text(struct cv_json *json, const char *key, const char *text);
 void cv_field_number(struct cv_json *json, const char *key, double value);
 void cv_field_count(struct cv_json *json, const char *key, uint64_t value);
-void cv_field_bool(struct cv_json *json, const char *key, bool value);
 /* Write members in the form of JSON: "{name %s, load %g, items %llu, same %d}" with %s for a text
  * or null, %g a number, %u, %zu and %llu a count, %d true or false. A member with a question mark,
  * "why ?%s", is left out if it is null, false or not above 0. Braces, with a key before them unless

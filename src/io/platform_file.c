@@ -604,8 +604,7 @@ enum cleave_status cv_platform_parse_as(const char *name, const char *text, size
     unsigned seen[NTOP] = { 0 };
     enum cleave_status status = cv_read_file(&reader.in, text, length, &top, 1, seen);
 
-    if (status == CLEAVE_OK)
-        status = finish(&reader, view, out);
+    CV_THEN(status, finish(&reader, view, out));
     free(reader.entries);
     return status;
 }

@@ -279,8 +279,7 @@ static enum cleave_status read_log(struct lines *lines,
         }
         status = read_job(lines, line, at, platform, &jobs[count++]);
     }
-    if (status == CLEAVE_OK)
-        status = keep_jobs(lines, jobs, count, arena, out);
+    CV_THEN(status, keep_jobs(lines, jobs, count, arena, out));
     free(jobs);
     return status;
 }

@@ -228,11 +228,10 @@ static void put_facts(struct output *output)
     struct cv_json *json = &output->json;
 
     cv_field_object(json, "otherData");
-    cv_field_text(json, "policy", output->context->policy);
+    cv_fields(json, "policy %s", output->context->policy);
     if (output->context->platform != NULL)
         cv_field_number(json, "load", output->context->load);
-    if (facts->command != NULL)
-        cv_field_text(json, "command", facts->command);
+    cv_fields(json, "command ?%s", facts->command);
     if (facts->bound.name != NULL)
         cv_field_number(json, "bound", facts->bound.value_s);
     cv_json_end(json);

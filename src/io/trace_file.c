@@ -516,8 +516,7 @@ enum cleave_status cv_trace_file_read(FILE *file, const char *name,
     cv_arena_init(&out->arena);
     cv_json_in_init(&lines.in, name, err);
     status = cleave_trace_new(&out->trace, err);
-    if (status == CLEAVE_OK)
-        status = read_lines(&lines, file, out->trace, &out->header);
+    CV_THEN(status, read_lines(&lines, file, out->trace, &out->header));
     cv_json_in_done(&lines.in);
     return status;
 }

@@ -101,27 +101,6 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
 {
     const struct cleave_policy_input *told = again->told;
     const struct cleave_view *view = &told->view;
-    const struct cv_load load = { .units = view->units_total,
-                                  .lifespan_s = view->lifespan_s,
-                                  .result_ratio = view->result_ratio,
-                                  .error = view->error,
-                                  .sends_first = view->sends_first,
-                                  .before_round = view->before_round,
-                                  .real = view->real,
-                                  .measured = view->measured,
-                                  .opens = view->opens,
-                                  .copies = view->copies,
-                                  .ahead = view->ahead,
-                                  .hold = view->hold,
-                                  .unequal = view->unequal,
-                                  .groups = view->groups,
-                                  .burst_s = view->burst_s,
-                                  .varies = view->varies,
-                                  .folders = view->folders,
-                                  .folds_apart = view->folds_apart,
-                                  .seed = view->seed,
-                                  .sizes = view->sizes,
-                                  .nitems = view->nitems };
     struct cv_command_model command;
     struct cv_forecast forecast;
 
@@ -134,8 +113,8 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
     }
     return cv_planned_init(&again->planned, again->policy, told->settings,
                            told->nsettings, again->platform,
-                           cleave_platform_workers(again->platform), &load,
-                           view->real ? NULL : &forecast, err);
+                           cleave_platform_workers(again->platform), view,
+                           view->real ? NULL : &forecast, NULL, err);
 }
 
 static enum cleave_status make_plan(struct again *again, const struct cleave_trace *trace,

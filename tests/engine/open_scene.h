@@ -81,15 +81,15 @@ static inline enum cleave_status play(const struct scene *scene,
     decide_now = scene->decide;
     assert_int_equal(cv_planned_init(&planned, &policy, NULL, 0, platform,
                                      cleave_platform_workers(platform),
-                                     &(struct cv_load){
-                                         .units =
+                                     &(struct cleave_view){
+                                         .units_total =
                                              scene->hold > 0 ? INFINITY : scene->load,
                                          .result_ratio = scene->result_ratio,
                                          .opens = !scene->closed,
                                          .copies = scene->copies,
                                          .ahead = scene->ahead,
                                          .hold = scene->hold },
-                                     NULL, err),
+                                     NULL, NULL, err),
                      CLEAVE_OK);
     assert_int_equal(cv_driver_open(&planned,
                                     scene->engine != NULL ? scene->engine

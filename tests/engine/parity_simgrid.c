@@ -118,10 +118,10 @@ static size_t needed_settings(const struct cleave_policy *policy, uint32_t worke
 static bool one_policy(const struct cleave_policy *policy, const struct scene *scene,
                        const struct cleave_platform *platform, const char *where)
 {
-    const struct cv_load load = { .units = scene->load,
-                                  .result_ratio = scene->result_ratio,
-                                  .error = scene->noise ? 0.2 : 0,
-                                  .seed = 3 };
+    const struct cleave_view load = { .units_total = scene->load,
+                                      .result_ratio = scene->result_ratio,
+                                      .error = scene->noise ? 0.2 : 0,
+                                      .seed = 3 };
     const struct cv_forecast forecast = cv_native_forecast(platform);
     struct cv_run run = { .platform = platform, .number = 2 };
     struct cleave_setting settings[2];
@@ -137,7 +137,7 @@ static bool one_policy(const struct cleave_policy *policy, const struct scene *s
                                        .seed = 11,
                                        .run = 2 };
     if (cv_planned_init(&planned, policy, settings, n, platform,
-                        cleave_platform_workers(platform), &load, &forecast,
+                        cleave_platform_workers(platform), &load, &forecast, NULL,
                         NULL) != CLEAVE_OK)
         return false;
     decided = run_both(policy, where, &planned, &cv_engine_native, NULL, &run);
@@ -199,12 +199,12 @@ static void many_runs(void **state)
 {
     const struct scene scene = { 3, false, true, false, true, 30, 0, false };
     struct cleave_platform *platform = build(&scene, CLEAVE_PORT_ONE, 7);
-    const struct cv_load load = { .units = scene.load, .seed = 3 };
+    const struct cleave_view load = { .units_total = scene.load, .seed = 3 };
     struct cv_planned planned;
 
     (void)state;
     assert_int_equal(cv_planned_init(&planned, &cleave_policy_self, NULL, 0, platform,
-                                     cleave_platform_workers(platform), &load, NULL,
+                                     cleave_platform_workers(platform), &load, NULL, NULL,
                                      NULL),
                      CLEAVE_OK);
     borrow(&cv_engine_simgrid, platform, NULL);
@@ -235,8 +235,8 @@ static void streams(void **state)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (int end = 0; end < 2; end++) {
             struct cleave_platform *platform = build(&kinds[k], CLEAVE_PORT_ONE, 9);
-            const struct cv_load load = { .units = INFINITY,
-                                          .result_ratio = kinds[k].result_ratio };
+            const struct cleave_view load = { .units_total = INFINITY,
+                                              .result_ratio = kinds[k].result_ratio };
             const struct cv_run run = { .platform = platform,
                                         .stream_end_s = 100.3,
                                         .stream_rest = end * 40.5 };
@@ -249,7 +249,7 @@ static void streams(void **state)
             struct cleave_error err;
 
             if (cv_planned_init(&planned, &cleave_policy_as4dr, ends, 1, platform,
-                                cleave_platform_workers(platform), &load, NULL,
+                                cleave_platform_workers(platform), &load, NULL, NULL,
                                 &err) != CLEAVE_OK)
                 fail_msg("as4dr: %s", err.text);
             borrow(&cv_engine_simgrid, platform, NULL);

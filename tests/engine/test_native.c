@@ -68,9 +68,10 @@ static enum cleave_status play(const char *text, double load,
         run.noise = *noise;
     assert_int_equal(cv_planned_init(&planned, &scripted, NULL, 0, platform,
                                      cleave_platform_workers(platform),
-                                     &(struct cv_load){ .units = load,
-                                                        .result_ratio = result_ratio },
-                                     NULL, err),
+                                     &(struct cleave_view){ .units_total = load,
+                                                            .result_ratio =
+                                                                result_ratio },
+                                     NULL, NULL, err),
                      CLEAVE_OK);
     assert_int_equal(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &driver,
                                     err),
@@ -315,7 +316,8 @@ static void late_tails_are_recalled(void **state)
         assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
         assert_int_equal(cv_planned_init(&planned, &recalling, NULL, 0, platform,
                                          cleave_platform_workers(platform),
-                                         &(struct cv_load){ .units = 10 }, NULL, NULL),
+                                         &(struct cleave_view){ .units_total = 10 }, NULL,
+                                         NULL, NULL),
                          CLEAVE_OK);
         assert_int_equal(cv_driver_open(&planned, &cv_engine_native, platform, NULL,
                                         &driver, NULL),

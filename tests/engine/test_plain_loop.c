@@ -60,7 +60,7 @@ static void play(const struct cv_planned *planned, const struct cv_engine *engin
 static void compare(const struct cleave_policy *policy, struct cleave_platform *platform,
                     double error)
 {
-    const struct cv_load load = { .units = 500, .seed = 7, .error = error };
+    const struct cleave_view load = { .units_total = 500, .seed = 7, .error = error };
     struct cv_engine plain = cv_engine_native, ordinary = cv_engine_native;
     struct cv_run run = { .platform = platform, .noise.seed = 3 };
     struct cv_outcome one, other;
@@ -72,7 +72,7 @@ static void compare(const struct cleave_policy *policy, struct cleave_platform *
     if (error > 0)
         run.noise.drawn = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, 0.2 };
     if (cv_planned_init(&planned, policy, NULL, 0, platform,
-                        cleave_platform_workers(platform), &load, NULL,
+                        cleave_platform_workers(platform), &load, NULL, NULL,
                         &err) != CLEAVE_OK)
         return; /* unsuitable platform, or it simulates other policies */
     plain_runs = 0;
@@ -111,7 +111,7 @@ static void test_same_to_the_last_bit(void **state)
 static void test_only_plain_runs(void **state)
 {
     struct cleave_platform *platform = generate(CLEAVE_PORT_ONE, 4, 2);
-    struct cv_load load = { .units = 100, .seed = 1, .result_ratio = 0.5 };
+    struct cleave_view load = { .units_total = 100, .seed = 1, .result_ratio = 0.5 };
     struct cv_engine plain = cv_engine_native;
     const struct cv_run run = { .platform = platform };
     const struct cleave_policy *self = NULL;
@@ -126,14 +126,14 @@ static void test_only_plain_runs(void **state)
     assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "self", &self, &err),
                      CLEAVE_OK);
     assert_int_equal(cv_planned_init(&planned, self, NULL, 0, platform,
-                                     cleave_platform_workers(platform), &load, NULL,
+                                     cleave_platform_workers(platform), &load, NULL, NULL,
                                      &err),
                      CLEAVE_OK);
     play(&planned, &plain, &run, NULL, &out);
     cv_planned_done(&planned);
     load.result_ratio = 0;
     assert_int_equal(cv_planned_init(&planned, self, NULL, 0, platform,
-                                     cleave_platform_workers(platform), &load, NULL,
+                                     cleave_platform_workers(platform), &load, NULL, NULL,
                                      &err),
                      CLEAVE_OK);
     assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);

@@ -110,7 +110,8 @@ static void plan_load(const struct cleave_policy *policy,
                 CLEAVE_OK);
     if (cv_planned_init(&planned, policy, settings->items, settings->count, platform,
                         cleave_platform_workers(platform),
-                        &(struct cv_load){ .units = 1e6 }, NULL, &err) == CLEAVE_OK)
+                        &(struct cleave_view){ .units_total = 1e6 }, NULL, NULL,
+                        &err) == CLEAVE_OK)
         cv_planned_done(&planned);
     else
         require(err.text[0] != '\0');

@@ -114,9 +114,9 @@ static void check(const struct scene *scene, const struct cleave_policy *policy,
 
 static void try_policy(const struct scene *scene, const struct cleave_policy *policy)
 {
-    const struct cv_load load = { .units = scene->load,
-                                  .result_ratio = scene->ratio,
-                                  .seed = 1 };
+    const struct cleave_view load = { .units_total = scene->load,
+                                      .result_ratio = scene->ratio,
+                                      .seed = 1 };
     struct cv_forecast forecast = cv_native_forecast(scene->platform);
     const struct cv_run run = { .platform = scene->platform };
     struct cv_planned planned;
@@ -125,7 +125,7 @@ static void try_policy(const struct scene *scene, const struct cleave_policy *po
     struct cleave_error err;
 
     if (cv_planned_init(&planned, policy, NULL, 0, scene->platform,
-                        cleave_platform_workers(scene->platform), &load, &forecast,
+                        cleave_platform_workers(scene->platform), &load, &forecast, NULL,
                         &err) != CLEAVE_OK)
         return; /* unsuitable for such a platform */
     assert_int_equal(cv_driver_open(&planned, &cv_engine_native, scene->platform, NULL,

@@ -233,17 +233,18 @@ static void check_policy(const struct trial *trial)
 {
     struct cv_forecast forecast = cv_native_forecast(trial->platform);
     struct cv_noise noise = { .drawn = { CLEAVE_NOISE_GAMMA, 0.5 }, .seed = 11 };
-    const struct cv_load load = { .units = trial->load,
-                                  .result_ratio = trial->ratio,
-                                  .error = trial->error,
-                                  .seed = 3 };
+    const struct cleave_view load = { .units_total = trial->load,
+                                      .result_ratio = trial->ratio,
+                                      .error = trial->error,
+                                      .seed = 3 };
     struct cleave_setting settings[2];
     const size_t nsettings = needed_settings(trial, settings);
     struct cv_planned planned;
     struct cleave_error err;
     enum cleave_status status =
         cv_planned_init(&planned, trial->policy, settings, nsettings, trial->platform,
-                        cleave_platform_workers(trial->platform), &load, &forecast, &err);
+                        cleave_platform_workers(trial->platform), &load, &forecast, NULL,
+                        &err);
 
     if (status == CLEAVE_EINPUT && may_refuse(trial)) {
         MUST(trial, err.text[0] != '\0', "refused without a reason");

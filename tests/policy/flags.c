@@ -111,10 +111,10 @@ static void drive(const struct cleave_policy *policy,
     const struct cv_run run = { .platform = platform };
     static double ones[ITEMS];
     const bool items = policy->task == CLEAVE_TASK_ITEMS;
-    const struct cv_load load = { .units = LOAD,
-                                  .real = true,
-                                  .sizes = items ? ones : NULL,
-                                  .nitems = items ? ITEMS : 0 };
+    const struct cleave_view load = { .units_total = LOAD,
+                                      .real = true,
+                                      .sizes = items ? ones : NULL,
+                                      .nitems = items ? ITEMS : 0 };
     struct cv_planned planned;
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
@@ -123,7 +123,7 @@ static void drive(const struct cleave_policy *policy,
     for (int i = 0; i < ITEMS; i++)
         ones[i] = LOAD / ITEMS;
     if (cv_planned_init(&planned, policy, settings, nsettings, platform, declared, &load,
-                        NULL, &err) != CLEAVE_OK)
+                        NULL, NULL, &err) != CLEAVE_OK)
         fail_msg("%s: %s", policy->name, err.text);
     if (cv_driver_open(&planned, engine, platform, source, &driver, &err) != CLEAVE_OK ||
         cv_driver_run(driver, &run, trace, &outcome, &err) != CLEAVE_OK)

@@ -145,7 +145,7 @@ static void try_policy(struct scene *scene, const struct cleave_policy *policy)
     }
     if (cv_load_case_open(&load_case, &job, &err) != CLEAVE_OK)
         fail_msg("platform %u: %s", scene->number, err.text);
-    load_case.load.budget = &budget;
+    load_case.budget = &budget;
     try_case(scene, &load_case, &job);
     cv_load_case_close(&load_case);
 }

@@ -81,7 +81,7 @@ static struct outcome judge(const struct draw *drawn, const char *policy, bool i
     job.policy = policy;
     job.in_turn = in_turn;
     status = cv_load_case_open(&load_case, &job, &err);
-    load_case.load.budget = &budget;
+    load_case.budget = &budget;
     if (status == CLEAVE_OK)
         status = plan_and_run(&load_case, &job, &outcome, &err);
     cv_load_case_close(&load_case);

@@ -151,8 +151,9 @@ static void drain(const struct cleave_policy *policy, enum cleave_port port,
     assert_int_equal(cleave_platform_new(port, workers, WORKERS, &platform, NULL),
                      CLEAVE_OK);
     if (cv_planned_init(&planned, policy, &chunk, policy->one_size != NULL, platform,
-                        workers, &(struct cv_load){ .units = INFINITY, .real = true },
-                        NULL, &err) != CLEAVE_OK ||
+                        workers,
+                        &(struct cleave_view){ .units_total = INFINITY, .real = true },
+                        NULL, NULL, &err) != CLEAVE_OK ||
         cv_driver_open(&planned, &spring_engine, platform, &spring, &driver, &err) !=
             CLEAVE_OK ||
         cv_driver_run(driver, &(struct cv_run){ .platform = platform }, NULL, &outcome,

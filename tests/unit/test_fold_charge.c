@@ -59,12 +59,12 @@ static struct cleave_trace *play(const char *reads)
     run.command = opens ? &command : NULL;
     assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
     if (cv_planned_init(&planned, &told, NULL, 0, platform, workers,
-                        &(struct cv_load){ .units = run.units,
-                                           .real = true,
-                                           .opens = opens,
-                                           .ahead = 4096,
-                                           .folders = FOLDERS },
-                        NULL, &err) != CLEAVE_OK ||
+                        &(struct cleave_view){ .units_total = run.units,
+                                               .real = true,
+                                               .opens = opens,
+                                               .ahead = 4096,
+                                               .folders = FOLDERS },
+                        NULL, NULL, &err) != CLEAVE_OK ||
         cv_driver_open(&planned, opens ? &cv_engine_native_open : &cv_engine_native,
                        platform, NULL, &driver, &err) != CLEAVE_OK ||
         cv_driver_run(driver, &run, trace, &outcome, &err) != CLEAVE_OK)

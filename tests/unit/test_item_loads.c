@@ -628,8 +628,8 @@ static void lost_items_are_done(void **state)
     (void)state;
     for (size_t p = 0; p < 2; p++) {
         const struct cleave_policy *policy = NULL;
-        const struct cv_load load = {
-            .units = 78, .real = true, .sizes = sizes, .nitems = 13
+        const struct cleave_view load = {
+            .units_total = 78, .real = true, .sizes = sizes, .nitems = 13
         };
         const struct cv_run run = { .platform = platform };
         struct leak leak = { .back_s = 5 };
@@ -642,7 +642,7 @@ static void lost_items_are_done(void **state)
                                             NULL),
                          CLEAVE_OK);
         if (cv_planned_init(&planned, policy, NULL, 0, platform,
-                            cleave_platform_workers(platform), &load, NULL,
+                            cleave_platform_workers(platform), &load, NULL, NULL,
                             &err) != CLEAVE_OK ||
             cv_driver_open(&planned, &leak_engine, platform, &leak, &driver, &err) !=
                 CLEAVE_OK ||
@@ -667,8 +667,8 @@ static void nothing_waits_for_a_worker_that_hangs(void **state)
 
     (void)state;
     for (int i = 0; i < 16; i++) {
-        const struct cv_load load = {
-            .units = 91, .real = true, .sizes = sizes, .nitems = 13
+        const struct cleave_view load = {
+            .units_total = 91, .real = true, .sizes = sizes, .nitems = 13
         };
         const struct cv_run run = { .platform = platform };
         struct leak leak = { .hangs_after = (unsigned)i / 2,
@@ -680,7 +680,7 @@ static void nothing_waits_for_a_worker_that_hangs(void **state)
         struct cleave_error err = { .text = "" };
 
         if (cv_planned_init(&planned, cv_policy_of_items(), NULL, 0, platform,
-                            cleave_platform_workers(platform), &load, NULL,
+                            cleave_platform_workers(platform), &load, NULL, NULL,
                             &err) != CLEAVE_OK ||
             cv_driver_open(&planned, &leak_engine, platform, &leak, &driver, &err) !=
                 CLEAVE_OK ||

@@ -54,7 +54,8 @@ static struct cv_outcome drive(const struct cleave_platform *platform,
 
     if (cv_planned_init(&planned, learn(), none, 0, platform,
                         declared != NULL ? declared : cleave_platform_workers(platform),
-                        &(struct cv_load){ .units = load }, NULL, &err) != CLEAVE_OK ||
+                        &(struct cleave_view){ .units_total = load }, NULL, NULL,
+                        &err) != CLEAVE_OK ||
         cv_driver_open(&planned, engine, platform, source, &driver, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     if (cv_driver_run(driver, run, trace, &outcome, &err) != CLEAVE_OK)

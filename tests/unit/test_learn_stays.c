@@ -90,7 +90,8 @@ static double over_busy(struct staying *here)
     assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &policy, NULL),
                      CLEAVE_OK);
     if (cv_planned_init(&planned, policy, none, 0, platform, workers,
-                        &(struct cv_load){ .units = LOAD }, NULL, &err) != CLEAVE_OK ||
+                        &(struct cleave_view){ .units_total = LOAD }, NULL, NULL,
+                        &err) != CLEAVE_OK ||
         cv_driver_open(&planned, &staying_engine, platform, here, &driver, &err) !=
             CLEAVE_OK ||
         cv_driver_run(driver, &(struct cv_run){ .platform = platform }, NULL, &outcome,
@@ -189,10 +190,10 @@ static double starts_for(double latency_s, double load_s)
     command.ahead = 4000;
     command.record = 100;
     if (cv_planned_init(&planned, policy, none, 0, platform, workers,
-                        &(struct cv_load){ .units = BYTES * load_s,
-                                           .real = true,
-                                           .ahead = command.ahead },
-                        NULL, &err) != CLEAVE_OK ||
+                        &(struct cleave_view){ .units_total = BYTES * load_s,
+                                               .real = true,
+                                               .ahead = command.ahead },
+                        NULL, NULL, &err) != CLEAVE_OK ||
         cv_driver_open(&planned, &cv_engine_native_open, platform, NULL, &driver, &err) !=
             CLEAVE_OK ||
         cv_driver_run(driver,

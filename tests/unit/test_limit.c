@@ -189,7 +189,7 @@ static double count_steps(struct cleave_job job, double limit, double *out_units
     enum cleave_status status = cv_load_case_open(&load_case, &job, &err);
 
     assert_int_equal(status, CLEAVE_OK);
-    load_case.load.budget = &budget;
+    load_case.budget = &budget;
     if (cv_load_case_plan(&load_case, &job, &planned, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     *out_units = planned.view.units_total;

@@ -76,7 +76,8 @@ static enum cleave_status simulate(const struct cleave_policy *policy,
 
     if (cv_planned_init(&planned, policy, none, 0, platform,
                         cleave_platform_workers(platform),
-                        &(struct cv_load){ .units = load }, NULL, err) != CLEAVE_OK ||
+                        &(struct cleave_view){ .units_total = load }, NULL, NULL,
+                        err) != CLEAVE_OK ||
         cv_driver_open(&planned, &cv_engine_native, platform, NULL, &driver, err) !=
             CLEAVE_OK)
         fail_msg("%s", err->text);

@@ -99,7 +99,8 @@ static void chunks_do_not_overlap(void **state)
     assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, 2, &platform, NULL),
                      CLEAVE_OK);
     assert_int_equal(cv_planned_init(&planned, &policy, none, 0, platform, workers,
-                                     &(struct cv_load){ .units = CHUNKS }, NULL, NULL),
+                                     &(struct cleave_view){ .units_total = CHUNKS }, NULL,
+                                     NULL, NULL),
                      CLEAVE_OK);
     assert_int_equal(cv_driver_open(&planned, &told_engine, platform, &here, &driver,
                                     NULL),

@@ -124,15 +124,16 @@ static void run_policy(struct vector_case *c, const struct cleave_policy *policy
     struct cleave_platform *platform = NULL;
     struct cv_planned planned;
     struct cleave_error err;
-    struct cv_load load = { .error = case_has(c, "error") ? case_number(c, "error") : 0 };
+    struct cleave_view load = { .error =
+                                    case_has(c, "error") ? case_number(c, "error") : 0 };
 
-    load.units = case_number(c, "W");
+    load.units_total = case_number(c, "W");
     if (!make_platform(c, &platform))
         return;
     if (case_ok(c,
                 cv_planned_init(&planned, policy, settings->list, settings->count,
                                 platform, cleave_platform_workers(platform), &load, NULL,
-                                &err),
+                                NULL, &err),
                 &err))
         run_planned(c, &planned, platform, look);
     cleave_platform_free(platform);

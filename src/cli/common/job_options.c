@@ -129,19 +129,15 @@ static const char *engine_name(const void *context, size_t index)
 
 int cv_engine_check(const char *name)
 {
-    struct cleave_error err;
+    size_t i = 0;
 
     if (name == NULL)
         return CV_EXIT_DONE;
-    for (size_t i = 0; i < CV_ENGINES; i++) {
-        if (strcmp(cv_engines[i].name, name) != 0)
-            continue;
-        if (cv_engines[i].find == NULL || cv_engines[i].find(NULL, 0, &err) == CLEAVE_OK)
-            return CV_EXIT_DONE;
-        return cv_print_status(&err);
-    }
-    return cv_refuse_unknown("--engine: unknown engine", name, CV_ENGINES, engine_name,
-                             NULL);
+    CV_DO(cv_name_find("--engine: unknown engine", name, CV_ENGINES, engine_name, NULL,
+                       &i));
+    if (cv_engines[i].find != NULL)
+        CV_CALL(cv_engines[i].find(NULL, 0, &err));
+    return CV_EXIT_DONE;
 }
 
 const char *cv_engine_used(const char *engine, const struct cv_topology_options *options)

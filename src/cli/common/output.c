@@ -96,12 +96,15 @@ int cv_print_error(int status, const char *format, ...)
     return status;
 }
 
-int cv_refuse_unknown(const char *what, const char *word, size_t count,
-                      const char *(*name_at)(const void *context, size_t index),
-                      const void *context)
+int cv_name_find(const char *what, const char *word, size_t count,
+                 const char *(*name_at)(const void *context, size_t index),
+                 const void *context, size_t *out)
 {
     char hint[512], shown[CV_ECHO_ROOM];
 
+    for (*out = 0; *out < count; ++*out)
+        if (strcmp(name_at(context, *out), word) == 0)
+            return CV_EXIT_DONE;
     cv_echo(word, shown);
     cv_suggest(shown, count, name_at, context, hint, sizeof hint);
     return cv_refuse("%s '%s'%s", what, shown, hint);

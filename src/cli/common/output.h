@@ -74,11 +74,11 @@ int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
 #define cv_refuse(...) cv_print_error(CV_EXIT_USAGE, __VA_ARGS__)
 /* Print a message that does not end anything. */
 #define cv_print_note(...) ((void)cv_print_error(CV_EXIT_DONE, __VA_ARGS__))
-/* Refuse a word that is none of those known, with the nearest, as cv_suggest; `what` is
- * "unknown policy". */
-int cv_refuse_unknown(const char *what, const char *word, size_t count,
-                      const char *(*name_at)(const void *context, size_t index),
-                      const void *context);
+/* Find a word among `count` names. Refuses one that is not there, with the nearest, as
+ * cv_suggest; `what` is "unknown policy". Returns an exit status. */
+int cv_name_find(const char *what, const char *word, size_t count,
+                 const char *(*name_at)(const void *context, size_t index),
+                 const void *context, size_t *out);
 /* Print "out of memory for WHAT"; returns CV_EXIT_FAILED. */
 int cv_no_memory(const char *what);
 /* Zeroed memory, and a copy of a text, in the arena, for use before the work begins:

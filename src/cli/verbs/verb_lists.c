@@ -175,25 +175,17 @@ static const char *policy_name(const void *context, size_t index)
     return cleave_policy_at(index)->name;
 }
 
-static int find(const char *name, const struct cleave_policy **out)
-{
-    for (size_t i = 0; i < cleave_policy_count(); i++) {
-        if (strcmp(cleave_policy_at(i)->name, name) == 0) {
-            *out = cleave_policy_at(i);
-            return CV_EXIT_DONE;
-        }
-    }
-    return cv_refuse_unknown("unknown policy", name, cleave_policy_count(), policy_name,
-                             NULL);
-}
-
 static int run(const struct cv_call *call)
 {
     const struct list_options *values = call->values;
     const struct cleave_policy *only = NULL;
+    size_t index = 0;
 
-    if (call->noperands > 0)
-        CV_DO(find(call->operands[0], &only));
+    if (call->noperands > 0) {
+        CV_DO(cv_name_find("unknown policy", call->operands[0], cleave_policy_count(),
+                           policy_name, NULL, &index));
+        only = cleave_policy_at(index);
+    }
     if (values->json)
         return show_json(only);
     return only != NULL ? show_one(only) : show_list();

@@ -86,18 +86,6 @@ static const char *port_name(const void *context, size_t index)
     return cleave_port_name((enum cleave_port)index);
 }
 
-static int read_port(const char *text, enum cleave_port *out)
-{
-    for (int port = CLEAVE_PORT_ONE; port <= CLEAVE_PORT_MULTI; port++) {
-        if (strcmp(text, cleave_port_name((enum cleave_port)port)) == 0) {
-            *out = (enum cleave_port)port;
-            return CV_EXIT_DONE;
-        }
-    }
-    return cv_refuse_unknown("--port: unknown rule", text, CLEAVE_PORT_MULTI + 1,
-                             port_name, NULL);
-}
-
 /* The command that makes the same file again. */
 static void describe(const struct platform_options *values, char *buffer, size_t size)
 {
@@ -135,9 +123,12 @@ static int run(const struct cv_call *call)
     };
     struct cleave_platform *platform;
     char comment[512];
+    size_t port;
     int status;
 
-    CV_DO(read_port(values->port, &wanted.port));
+    CV_DO(cv_name_find("--port: unknown rule", values->port, CLEAVE_PORT_MULTI + 1,
+                       port_name, NULL, &port));
+    wanted.port = (enum cleave_port)port;
     if (values->population != NULL && strcmp(values->population, "table1") != 0)
         return cv_refuse("--population: expected table1, got '%s'",
                          CV_ECHO(values->population));

@@ -364,13 +364,10 @@ static int choose(const struct cv_call *call, struct choice *choice)
     for (size_t i = 0; i < choice->count; i++)
         choice->wanted[i] = call->noperands == 0;
     for (size_t k = 0; k < call->noperands; k++) {
-        size_t i = 0;
+        size_t i;
 
-        while (i < choice->count && strcmp(sample_at(i).name, call->operands[k]) != 0)
-            i++;
-        if (i == choice->count)
-            return cv_refuse_unknown("no sample", call->operands[k], choice->count,
-                                     name_at, NULL);
+        CV_DO(cv_name_find("no sample", call->operands[k], choice->count, name_at, NULL,
+                           &i));
         choice->wanted[i] = true;
     }
     return CV_EXIT_DONE;

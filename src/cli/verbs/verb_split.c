@@ -165,10 +165,8 @@ static enum cleave_status split(const struct split_options *values, struct told 
     enum cleave_status status =
         values->index ? CLEAVE_OK : cv_pieces_check(values->output, err);
 
-    if (status == CLEAVE_OK)
-        status = open_splitter(values, &splitter, err);
-    if (status == CLEAVE_OK)
-        status = open_source(values, splitter, &source, err);
+    CV_THEN(status, open_splitter(values, &splitter, err));
+    CV_THEN(status, open_source(values, splitter, &source, err));
     if (status == CLEAVE_OK && values->index)
         status = cv_source_index(source, values->force != 0, &told->places, err);
     else if (status == CLEAVE_OK)

@@ -857,10 +857,10 @@ static enum cleave_status drive(struct master *master,
                            map->settings != NULL ? map->settings : no_settings,
                            map->settings != NULL ? map->nsettings : 0, platform,
                            cleave_platform_workers(platform),
-                           &(struct cv_load){ .units = (double)map->units,
-                                              .folders = apart ? master->nworkers : 0,
-                                              .folds_apart = apart },
-                           NULL, err));
+                           &(struct cleave_view){ .units_total = (double)map->units,
+                                                  .folders = apart ? master->nworkers : 0,
+                                                  .folds_apart = apart },
+                           NULL, NULL, err));
     status = cv_driver_run_once(&planned, &engine_map, master, &run, map->trace, &outcome,
                                 err);
     cv_planned_done(&planned);

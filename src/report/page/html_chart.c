@@ -2,7 +2,7 @@
  *
  * A strip is a few paths, one per colour, that are stroked as wide as the strip is high:
  * ten bytes for a span. Spans that are closer than can be seen are drawn as one. */
-#include "report/page/html_chart.h"
+#include "report/page/report_data.h"
 
 #include <math.h>
 #include <string.h>

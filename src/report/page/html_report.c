@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/page/html_chart.h"
 #include "report/page/report_data.h"
 #include "report/page/html_page.h"
 #include "report/terminal/table.h"

@@ -82,4 +82,14 @@ enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
 void cv_page_spans(FILE *file, const struct cv_report_data *measured,
                    const struct cv_report_data *predicted);
 
+/* A Gantt chart without script, for print: the port, if it is shared, and the first
+ * nodes. */
+void cv_page_chart(FILE *file, const struct cv_report_data *data);
+
+uint32_t cv_page_chart_rows(const struct cv_report_data *data);
+void cv_page_legend(FILE *file, const struct cv_report_data *data);
+/* A table cell: the parts of the time in which a node computes and transfers. */
+void cv_page_meter(FILE *file, const struct cv_report_data *data,
+                   const struct cv_report_data_node *node);
+
 #endif

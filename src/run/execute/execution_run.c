@@ -369,24 +369,24 @@ static enum cleave_status group_workers(struct cv_execution *execution,
 }
 
 /* The load and the transport, as the policy gets them. */
-static struct cv_load describe(const struct cv_execution *execution,
-                               const struct cleave_policy *policy, double total)
+static struct cleave_view describe(const struct cv_execution *execution,
+                                   const struct cleave_policy *policy, double total)
 {
     const struct cleave_items *items = &execution->request->items;
-    struct cv_load load = { .units = total,
-                            .real = true,
-                            .copies = may_copy(execution->request),
-                            .folders = cv_result_sink_folders(&execution->run.pool,
-                                                              execution->request),
-                            .folds_apart = cv_result_sink_apart(execution->request) };
+    struct cleave_view load = { .units_total = total,
+                                .real = true,
+                                .copies = may_copy(execution->request),
+                                .folders = cv_result_sink_folders(&execution->run.pool,
+                                                                  execution->request),
+                                .folds_apart = cv_result_sink_apart(execution->request) };
 
     if (items->sizes != NULL) {
         load.sizes = items->sizes;
         load.nitems = items->count;
         load.measured = is_measured(execution);
-        load.units = 0;
+        load.units_total = 0;
         for (uint64_t i = 0; i < items->count; i++)
-            load.units += items->sizes[i];
+            load.units_total += items->sizes[i];
         return load;
     }
     if (!policy->opens_chunks)
@@ -410,7 +410,7 @@ static enum cleave_status make_plan(struct cv_execution *execution, double total
     const struct cleave_policy_options *options = &execution->request->policy;
     const struct cleave_setting *settings;
     const struct cleave_policy *policy;
-    struct cv_load load;
+    struct cleave_view load;
     size_t nsettings;
 
     CV_TRY(cv_run_policy_find(options, &policy, err));
@@ -424,7 +424,7 @@ static enum cleave_status make_plan(struct cv_execution *execution, double total
     execution->run.small_write = (size_t)load.ahead;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->setup.platform, execution->declared, &load, NULL,
-                           err));
+                           NULL, err));
     execution->is_planned = true;
     return CLEAVE_OK;
 }

@@ -75,13 +75,13 @@ static enum cleave_status start_command(struct command *command, const char *lin
     CV_TRY(cv_shell_command_init(&command->command, NULL, line, err));
     status = cv_command_set(&command->command, "CLEAVE_INPUT", name, err);
     CV_THEN(status, cv_pipe_open(&command->pipe, err));
-    if (status == CLEAVE_OK)
-        status = cv_process_start(&command->process, &command->command,
-                                  &(struct cv_process_files){ .in = -1,
-                                                              .out = command->pipe.write,
-                                                              .errors = -1,
-                                                              .extra = -1 },
-                                  NULL, err);
+    CV_THEN(status,
+            cv_process_start(&command->process, &command->command,
+                             &(struct cv_process_files){ .in = -1,
+                                                         .out = command->pipe.write,
+                                                         .errors = -1,
+                                                         .extra = -1 },
+                             NULL, err));
     cv_close(&command->pipe.write);
     if (status == CLEAVE_OK)
         return CLEAVE_OK;

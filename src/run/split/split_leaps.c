@@ -38,6 +38,8 @@ static enum cleave_status walk_leaps(const struct cv_splitter *splitter,
     return CLEAVE_OK;
 }
 
+#define LEAPS .needs_pass = true, .leaps = true, .ahead = 1, .walk = walk_leaps
+
 /* --- warc ----------------------------------------------------------------------------------- */
 
 /* walk->phase; line: bytes of the line; sequence: how much of the line is length_field, or OTHER or
@@ -129,10 +131,7 @@ static bool whole_warc(const struct cv_walk *walk)
 
 const struct cv_split_kind cv_split_warc = {
     .name = "warc",
-    .needs_pass = true,
-    .leaps = true,
-    .ahead = 1,
-    .walk = walk_leaps,
+    LEAPS,
     .starts = starts_warc,
     .take = warc_byte,
     .whole = whole_warc,
@@ -255,10 +254,7 @@ static bool whole_tar(const struct cv_walk *walk)
 const struct cv_split_kind cv_split_tar = {
     .name = "tar",
     .eats = "tar",
-    .needs_pass = true,
-    .leaps = true,
-    .ahead = 1,
-    .walk = walk_leaps,
+    LEAPS,
     .starts = starts_tar,
     .take = tar_byte,
     .whole = whole_tar,
@@ -359,12 +355,9 @@ static bool head_bam(const struct cv_splitter *splitter, const char *bytes, size
 const struct cv_split_kind cv_split_bam = {
     .name = "bam",
     .eats = "BAM",
-    .needs_pass = true,
-    .leaps = true,
     .frames = true,
     .bare = true,
-    .ahead = 1,
-    .walk = walk_leaps,
+    LEAPS,
     .starts = starts_bam,
     .take = bam_byte,
     .head = head_bam,
@@ -476,13 +469,10 @@ static bool head_pcap(const struct cv_splitter *splitter, const char *bytes,
 const struct cv_split_kind cv_split_pcap = {
     .name = "pcap",
     .eats = "pcap",
-    .needs_pass = true,
-    .leaps = true,
     .frames = true,
     .bare = true,
-    .ahead = 1,
     .form = form_pcap,
-    .walk = walk_leaps,
+    LEAPS,
     .starts = starts_pcap,
     .take = pcap_byte,
     .head = head_pcap,

@@ -45,14 +45,15 @@ static bool picks(const struct cleave_policy *policy)
 }
 
 static enum cleave_status plan_load(const struct units_search *search,
-                                    const struct cv_load *load,
+                                    const struct cleave_view *load,
+                                    struct cv_step_budget *budget,
                                     struct cv_planned *planned, struct cleave_error *err)
 {
     const struct cleave_platform *platform = search->load_case->platform;
 
     return cv_planned_init(planned, search->policy, search->settings, search->nsettings,
                            platform, cleave_platform_workers(platform), load,
-                           search->forecast, err);
+                           search->forecast, budget, err);
 }
 
 /* Plan this many units; *out_s is the makespan. */
@@ -61,7 +62,7 @@ static enum cleave_status plan_units(const struct units_search *search, double u
                                      struct cleave_error *err)
 {
     struct cv_run run = cv_load_case_run(search->load_case, NULL);
-    struct cv_load load = search->load_case->load;
+    struct cleave_view load = search->load_case->load;
     struct cv_step_budget budget = { 0, ONE_PLAN * (search->budget->limit -
                                                     search->budget->spent) };
     struct cv_step_budget events = { 0, INFINITY };
@@ -73,10 +74,10 @@ static enum cleave_status plan_units(const struct units_search *search, double u
             "expected a shorter lifespan: no number holds what ends within %g s",
             load.lifespan_s);
     run.budget = &events;
-    load.units = units;
+    load.units_total = units;
     load.lifespan_s = 0;
-    load.budget = picks(search->policy) ? search->budget : &budget;
-    status = plan_load(search, &load, planned, err);
+    status = plan_load(search, &load, picks(search->policy) ? search->budget : &budget,
+                       planned, err);
     cv_step_budget_spend(search->budget, budget.spent);
     CV_TRY(status);
     status =
@@ -160,17 +161,16 @@ static enum cleave_status plan_known(const struct units_search *search,
                                      struct cleave_error *err)
 {
     const struct cv_run run = cv_load_case_run(search->load_case, NULL);
-    struct cv_load load = search->load_case->load;
+    const struct cleave_view *load = &search->load_case->load;
     enum cleave_status status = CLEAVE_OK;
 
-    load.budget = search->budget;
-    CV_TRY(plan_load(search, &load, planned, err));
+    CV_TRY(plan_load(search, load, search->budget, planned, err));
     *out_s = 0;
     if (planned->view.units_total > 0)
         status = cv_planned_run_once(planned, cv_load_case_engine(&run, NULL), &run,
                                      out_s, err);
     else
-        status = fail_lifespan(load.lifespan_s, err);
+        status = fail_lifespan(load->lifespan_s, err);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
     return status;
@@ -240,7 +240,7 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
 {
     const struct cleave_platform *platform = load_case->platform;
     struct cv_forecast forecast = cv_native_forecast(platform);
-    struct cv_step_budget any = { 0, INFINITY }, *budget = load_case->load.budget;
+    struct cv_step_budget any = { 0, INFINITY }, *budget = load_case->budget;
     const struct units_search search = { load_case,     load_case->policy,
                                          job->settings, job->nsettings,
                                          &forecast,     budget != NULL ? budget : &any };
@@ -251,7 +251,7 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
     }
     return load_case->load.lifespan_s > 0
                ? plan_lifespan(&search, planned, err)
-               : plan_load(&search, &load_case->load, planned, err);
+               : plan_load(&search, &load_case->load, budget, planned, err);
 }
 
 /* --- forecasts ---------------------------------------------------------------------- */
@@ -265,24 +265,22 @@ struct cv_tried {
     struct cv_driver *driver;
 };
 
-static struct cv_load load_of(const struct cv_forecast *scene,
-                              const struct cleave_view *view,
-                              struct cv_step_budget *budget)
+static struct cleave_view load_of(const struct cv_forecast *scene,
+                                  const struct cleave_view *view)
 {
-    return (struct cv_load){ .units = view->units_total,
-                             .lifespan_s = view->lifespan_s,
-                             .result_ratio = view->result_ratio,
-                             .sends_first = view->sends_first,
-                             .before_round = view->before_round,
-                             .error = view->error,
-                             .opens = scene->command != NULL,
-                             .ahead = view->ahead,
-                             .hold = view->hold,
-                             .seed = view->seed,
-                             .loads = view->loads,
-                             .nloads = view->nloads,
-                             .goal = view->goal,
-                             .budget = budget };
+    return (struct cleave_view){ .units_total = view->units_total,
+                                 .lifespan_s = view->lifespan_s,
+                                 .result_ratio = view->result_ratio,
+                                 .sends_first = view->sends_first,
+                                 .before_round = view->before_round,
+                                 .error = view->error,
+                                 .opens = scene->command != NULL,
+                                 .ahead = view->ahead,
+                                 .hold = view->hold,
+                                 .seed = view->seed,
+                                 .loads = view->loads,
+                                 .nloads = view->nloads,
+                                 .goal = view->goal };
 }
 
 static void forecast_close(struct cv_tried *tried)
@@ -304,15 +302,15 @@ static enum cleave_status forecast_open(const struct cv_forecast *scene,
 {
     struct cv_step_budget plan_budget =
         budget != NULL ? cv_step_budget_half(budget) : (struct cv_step_budget){ 0 };
-    const struct cv_load load =
-        load_of(scene, view, budget != NULL ? &plan_budget : NULL);
+    const struct cleave_view load = load_of(scene, view);
     struct cv_tried *tried = calloc(1, sizeof *tried);
     enum cleave_status status;
 
     if (tried == NULL)
         return cv_fail_memory(err, "a forecast");
     status = cv_planned_init(&tried->planned, policy, NULL, 0, scene->platform,
-                             view->workers, &load, scene, err);
+                             view->workers, &load, scene,
+                             budget != NULL ? &plan_budget : NULL, err);
     cv_step_budget_spend(budget, plan_budget.spent);
     if (status != CLEAVE_OK) {
         free(tried);
@@ -363,7 +361,7 @@ static enum cleave_status forecast_work(const struct cv_forecast *scene,
                                                 : (struct cv_step_budget){ 0, INFINITY };
     struct cv_load_case load_case = { .policy = policy,
                                       .platform = scene->platform,
-                                      .load = load_of(scene, view, NULL),
+                                      .load = load_of(scene, view),
                                       .units = scene->units };
     const struct units_search search = {
         .load_case = &load_case, .policy = policy, .forecast = scene, .budget = &some

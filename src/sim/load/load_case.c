@@ -86,7 +86,7 @@ static enum cleave_status set_command(struct cv_load_case *out,
         if (!(job->load > 0) || isinf(job->load))
             return cv_fail(err, CLEAVE_EINPUT, "expected a positive load, got %g",
                            job->load);
-        out->load.units = INFINITY;
+        out->load.units_total = INFINITY;
     }
     return CLEAVE_OK;
 }
@@ -248,10 +248,11 @@ static enum cleave_status check_end(const struct cv_load_case *load_case,
 
     for (uint32_t w = 0; w < n; w++)
         speed_ups += workers[w].speed_ups;
-    if (isfinite(load_case->load.units) && isinf(load_case->load.units / speed_ups))
+    if (isfinite(load_case->load.units_total) &&
+        isinf(load_case->load.units_total / speed_ups))
         return cv_fail(err, CLEAVE_EINPUT,
                        "%g units take these workers longer than can be counted",
-                       load_case->load.units);
+                       load_case->load.units_total);
     return CLEAVE_OK;
 }
 
@@ -287,7 +288,7 @@ static enum cleave_status open_loads(struct cv_load_case *out,
                                "load '%s': expected compute above 0, got %g", load->name,
                                load->compute[i]);
         units[k] = load->units;
-        out->load.units += load->units;
+        out->load.units_total += load->units;
     }
     if (units == NULL || loads == NULL ||
         !cv_loads_init(&model, &view, units, &out->arena))
@@ -326,16 +327,17 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                                          .own = job->own_policy },
                             &out->policy, err));
     out->load =
-        (struct cv_load){ .units = items ? sum_of(job->sizes, job->nitems) : job->load,
-                          .lifespan_s = job->lifespan_s,
-                          .result_ratio = job->result_ratio,
-                          .sends_first = !job->in_turn,
-                          .before_round = job->before_round,
-                          .error = job->error,
-                          .copies = job->copies,
-                          .seed = job->seed,
-                          .sizes = job->sizes,
-                          .nitems = items ? job->nitems : 0 };
+        (struct cleave_view){ .units_total =
+                                  items ? sum_of(job->sizes, job->nitems) : job->load,
+                              .lifespan_s = job->lifespan_s,
+                              .result_ratio = job->result_ratio,
+                              .sends_first = !job->in_turn,
+                              .before_round = job->before_round,
+                              .error = job->error,
+                              .copies = job->copies,
+                              .seed = job->seed,
+                              .sizes = job->sizes,
+                              .nitems = items ? job->nitems : 0 };
     if (several)
         CV_TRY(open_loads(out, job, err));
     CV_TRY(set_command(out, job, err));

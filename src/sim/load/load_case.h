@@ -14,7 +14,8 @@ struct cv_load_case {
     struct cleave_platform packed;          /* borrows all except its workers */
     struct cleave_worker *workers;          /* owned, when packing costs             */
     struct cv_arena arena;                  /* the tree of `packed` */
-    struct cv_load load;
+    struct cleave_view load;                /* as cv_planned_init takes it */
+    struct cv_step_budget *budget;   /* borrowed: limits the search for a plan; or NULL */
     struct cv_command_model command; /* if chunks may be opened, or workers do more than
                                         is declared: computing is reading then */
     double units;                    /* units of a stream */

@@ -390,9 +390,8 @@ static enum cleave_status open_case(const struct cleave_reduction *job, bool at_
                                                            .preset = preset,
                                                            .own = job->own_policy },
                               &policy, err);
-    if (status == CLEAVE_OK)
-        status = cv_planned_reduce_costs(&out->planned, policy, job->settings,
-                                         job->nsettings, costs, job->seed, err);
+    CV_THEN(status, cv_planned_reduce_costs(&out->planned, policy, job->settings,
+                                            job->nsettings, costs, job->seed, err));
     if (status != CLEAVE_OK)
         free(out->means);
     return status;
@@ -482,8 +481,7 @@ enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
         cv_arena_init(&owned->arena);
     if (status == CLEAVE_OK && trace == NULL)
         status = cleave_trace_new(&trace, err);
-    if (status == CLEAVE_OK)
-        status = run_once(job, &this.costs, &this.planned, owned, trace, err);
+    CV_THEN(status, run_once(job, &this.costs, &this.planned, owned, trace, err));
     if (trace != job->trace)
         cleave_trace_free(trace);
     close_case(&this);

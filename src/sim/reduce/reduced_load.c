@@ -209,8 +209,7 @@ enum cleave_status cv_reduced_load(const struct cleave_job *job,
     told.simgrid = NULL;
     load_case.load.folders = joint->at_master ? 1 : 0;
     load_case.load.folds_apart = !joint->at_master;
-    if (status == CLEAVE_OK)
-        status = cv_load_case_simulate(&load_case, &told, trial, &after, out, err);
+    CV_THEN(status, cv_load_case_simulate(&load_case, &told, trial, &after, out, err));
     if (status == CLEAVE_OK)
         out->bound.value_s += joint->at_master ? joint->costs.d : 0;
     cv_load_case_close(&load_case);

@@ -331,8 +331,7 @@ enum cleave_status cleave_simulate_streams(const struct cleave_stream_job *job,
         filled.streams = &all;
         filled.nstreams = 1;
     }
-    if (status == CLEAVE_OK)
-        status = simulate_cases(&filled, owned, err);
+    CV_THEN(status, simulate_cases(&filled, owned, err));
     if (status != CLEAVE_OK) {
         cleave_streams_result_free(&owned->result);
         return status;

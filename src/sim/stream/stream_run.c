@@ -12,13 +12,13 @@
 enum cleave_status cv_stream_plan(const struct cv_stream_run *stream,
                                   struct cv_planned *planned, struct cleave_error *err)
 {
-    const struct cv_load load = { .units = INFINITY,
-                                  .result_ratio = stream->result_ratio };
+    const struct cleave_view load = { .units_total = INFINITY,
+                                      .result_ratio = stream->result_ratio };
     enum cleave_status status;
 
     CV_TRY(cv_planned_init(planned, &cleave_policy_as4dr, stream->settings,
                            stream->nsettings, stream->platform, stream->declared, &load,
-                           NULL, err));
+                           NULL, NULL, err));
     ((struct cv_as4dr *)planned->state)->watch = stream->watch;
     if (stream->given == NULL)
         return CLEAVE_OK;
