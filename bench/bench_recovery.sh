@@ -11,7 +11,7 @@
 # BENCH_REPEATS (3) times, and the median is printed, as CSV:
 #   open   the default: chunks stay open, so a slot has given nothing back before its end
 #   block  chunks of --block BYTES/100: what has arrived is kept
-#   sum    the same with --reduce sum: outputs stay on their host until its end
+#   reduce the same with --reduce: outputs stay on their host until its end
 lines=${1:-40000}
 work_us=${BENCH_WORK_US:-1000}
 . "$(dirname "$0")/bench_head.sh" "${2:-build}"
@@ -58,7 +58,7 @@ yes 'one line of forty bytes, without a change' | head -n "$lines" >input
 once() {
     local options=() killer=
     [ "$1" = open ] || options=(--block "$(($(stat -c %s input) / 100))")
-    [ "$1" != sum ] || options+=(--reduce sum)
+    [ "$1" != reduce ] || options+=(--commutative --reduce "awk '{ n += \$1 } END { print n }'")
     rm -f dead.* pid.*
     if [ "$2" != 0 ]; then
         (sleep "$2"; : >dead.h2; kill -9 "$(cat pid.h2)") &
@@ -79,7 +79,7 @@ median() {
 }
 
 echo "chunks,killed_at,seconds,lost_s,share_s"
-for how in open block sum; do
+for how in open block reduce; do
     whole=$(median $how 0) || exit 1
     awk -v how=$how -v t="$whole" 'BEGIN { printf "%s,never,%.2f,0,0\n", how, t }'
     for at in 25 50 75; do

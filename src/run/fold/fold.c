@@ -206,6 +206,11 @@ bool cv_fold_is_named(const char *command)
     return kind_of(command) != CV_NAMED_NONE;
 }
 
+bool cv_fold_travels(const char *command)
+{
+    return kind_of(command) != CV_NAMED_SUM;
+}
+
 bool cv_fold_is_commutative(const char *command, bool requested)
 {
     struct cv_named_reduction named;

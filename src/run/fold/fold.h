@@ -101,6 +101,9 @@ double cv_fold_one_s(struct cv_fold_counts counts);
 enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err);
 /* Whether it is a named reduction. */
 bool cv_fold_is_named(const char *command);
+/* Whether partials may be folded on other machines. Those of `sum` have the form of this machine,
+ * and are not checked. */
+bool cv_fold_travels(const char *command);
 /* Whether partials may be folded in any order: the request says so, or the named reduction has
  * the same result then. */
 bool cv_fold_is_commutative(const char *command, bool requested);

@@ -74,6 +74,7 @@ struct cv_remote_fold {
     struct cv_fold_plan *plan; /* owned */
     struct cv_packer reduce;   /* owned: the payload of REDUCE */
     bool apart, commutative;   /* hosts do not reach each other; the order is not kept */
+    bool trusts; /* false: a named sort, which hosts may have done in another locale */
     bool *may, *there;         /* owned: for each host */
     bool *unfit;               /* owned: for each host: the command failed there */
     struct kept_chunk *chunks; /* owned: to redo after a loss */
@@ -582,7 +583,8 @@ static void take_home(struct cv_remote_fold *kept, struct fetch **at)
                     (struct cv_partial){ .begin = partial->begin,
                                          .end = partial->end,
                                          .covers = partial->covers,
-                                         .folded = (partial->id & CV_FOLD_RESULT) != 0,
+                                         .folded = kept->trusts &&
+                                                   (partial->id & CV_FOLD_RESULT) != 0,
                                          .store = fetch->store },
                     &err) != CLEAVE_OK)
         fail(kept, &err);
@@ -1007,6 +1009,7 @@ static enum cleave_status prepare(struct cv_remote_fold *kept,
     if (kept->may == NULL || kept->there == NULL || kept->unfit == NULL ||
         kept->busy == NULL || kept->progress == NULL || kept->reduce.failed)
         return cv_fail_memory(err, "the reduction");
+    kept->trusts = !cv_fold_is_named(command) || !cv_fold_takes_files(command);
     kept->commutative = cv_fold_is_commutative(command, request->reduce.commutative);
     CV_TRY(cv_fold_plan_new(n, kept->commutative, kept->apart,
                             (uint32_t)cv_fold_most(command), &kept->plan, err));

@@ -22,7 +22,8 @@
 bool cv_result_sink_apart(const struct cleave_execution *request)
 {
     return request->reduce.command != NULL && request->hosts.fold &&
-           request->items.words == NULL && request->journal.path == NULL;
+           request->items.words == NULL && request->journal.path == NULL &&
+           cv_fold_travels(request->reduce.command);
 }
 
 /* Whether outputs stay on hosts until they are folded there. The journal and items need each of
@@ -36,6 +37,7 @@ static bool keeps(const struct cv_result_sink_options *options)
 
     return cv_result_sink_apart(request) ||
            (request->items.words == NULL && request->journal.path == NULL &&
+            cv_fold_travels(request->reduce.command) &&
             (hosts->count > 0 || request->hosts.more != NULL) && !hosts->many_inputs &&
             (files == 0 || request->input.count < files / 4) &&
             cv_source_input(options->queue->source, 0).size >= 0);
