@@ -63,7 +63,7 @@ holds() {
     # Slower than one worker; where the time went is in the full summary.
     "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'sleep 0.5; cat' >out 2>err
     grep -qE '^cleave: 292 B in [0-9.]+ s on 2 workers, ((at most )?[0-9.]+ times one worker|0\.[0-9] times one worker \(--summary: why\))$' err
-    "$CLEAVE" run -q -v 'sleep 0.6; : {}' ::: 1 2>err
+    "$CLEAVE" run -q -t 'sleep 0.6; : {}' ::: 1 2>err
     [ "$(cat err)" = 'sleep 0.6; : 1' ]
     "$CLEAVE" run -q --summary echo ::: 1 >out 2>err
     grep -qE '^cleave: of the time of [0-9]+ workers?: ' err
