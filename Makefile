@@ -10,7 +10,7 @@ SEED ?= 1
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 # These spend their time in a browser, in ssh, in a solver or in SimGrid, or do not start a
 # program of ours, or take minutes for what others go through as well.
-NOT_UNDER_ASAN = cli/report_page|cli/package|cli/release|cli/container|cli/mpich_suite|cli/slurm|^python$$|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|parity_open|cli/chaos|unit/test_returns_search|policy/bounds_hold|policy/random_ends|policy/random_platforms|cli/reads|cli/usage|cli/returns|cli/plan_reduce|cli/simgrid|cli/replay|cli/tools|cli/report|cli/run_mpi_outputs
+NOT_UNDER_ASAN = cli/report_page|cli/package|cli/release|cli/container|cli/mpich_suite|cli/slurm|^python$$|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|parity_open|cli/chaos|unit/test_returns_search|policy/bounds_hold|policy/random_ends|policy/random_truth|policy/random_platforms|cli/reads|cli/usage|cli/returns|cli/plan_reduce|cli/simgrid|cli/replay|cli/tools|cli/report|cli/run_mpi_outputs
 # These test texts, scripts and benches, or go through code with larger numbers that others of the same
 # room go through with smaller ones: `make check-asan-all` runs them.
 NIGHTLY_UNDER_ASAN = cli/benches|cli/run_auto|cli/run_mpi$$|unit/test_led_tree|unit/test_item_loads|cli/compare_html|cli/completions|cli/layers|cli/man_pages|cli/mistakes|cli/price|cli/run_host_words|cli/run_leaders_lines|cli/run_scarce|cli/run_slots|cli/run_summary|policy/conformance|unit/test_gamma_sampler|unit/test_lifespan|unit/test_returns$$|unit/test_returns_bounds|unit/test_rounds$$|unit/test_rounds_links|vectors/reductions_open|preload$$
@@ -18,7 +18,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-asan-all check-tsan check-threads \
-        check-clang check-fuzz check-faults check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format bench benches bench-plan bench-reduce \
+        check-clang check-fuzz check-faults check-mpich-suite check-ends check-truth check-platforms chaos mutants lint lint-changed format bench benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
@@ -82,6 +82,10 @@ chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothin
 
 check-ends: tests ## PLATFORMS (10000) random platforms from FIRST (0) on: every run ends, no bound is beaten
 	@tools/random-platforms build/tests/policy/random_ends $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
+
+check-truth: tests ## PLATFORMS (10000) of all kinds from FIRST (0) on: bounds hold, optimal is optimal; how near plans are
+	@rm -f build/gaps; CLEAVE_GAPS=build/gaps tools/random-platforms build/tests/policy/random_truth $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
+	@tools/gaps build/gaps
 
 check-platforms: tests ## the same platforms: auto against every policy, which takes far longer
 	@tools/random-platforms build/tests/policy/random_platforms $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
@@ -195,7 +199,7 @@ accept: tests ## take what the command line prints now as what the tests expect
 install: build ## into PREFIX (/usr/local), below DESTDIR if given
 	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
 	@cmake --build build -j $(JOBS) --target product
-	@DESTDIR="$(DESTDIR)" cmake --install build
+	@DESTDIR="$(DESTDIR)" cmake --install build --strip
 	@cp build/install_manifest.txt build/installed.txt
 
 uninstall: ## what `make install` has put there from this folder, below DESTDIR if given
@@ -206,7 +210,7 @@ deb: build ## Debian packages, in build/
 	@$(CONFIGURE) default
 	@cmake --build build -j $(JOBS) --target product
 	@cd build && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
-	@ls build/*.deb
+	@ls build/*.deb build/*.ddeb
 
 check-deb: deb ## install the packages in a clean Debian below build/, and try them
 	@tools/check-deb build
@@ -235,8 +239,11 @@ cast: build ## record two unequal workers beside xargs again: docs/guide/unequal
 	@tools/make-cast record docs/guide/unequal.cast
 	@tools/make-cast svg docs/guide/unequal.cast docs/guide/unequal.svg
 
-wheel: ## the package for Python: build/cleave-VERSION-py3-none-any.whl
+wheel: build ## packages for Python in build/: one with the command for this processor, one without
+	@cmake --build build -j $(JOBS) --target cleave-portable --target cleave-tls-portable
+	@tools/licenses build/licenses || [ $$? = 77 ]
 	@tools/make-wheel build
+	@tools/make-wheel build "$$(uname -m)" build
 
 dist: ## a release: build/cleave-VERSION.tar.gz
 	@tools/make-dist build

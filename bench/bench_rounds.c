@@ -156,7 +156,7 @@ static double best_policy(const struct setting *setting,
         struct cleave_schedule *schedule;
 
         if (policy->task != CLEAVE_TASK_LOAD || strncmp(policy->name, "rounds", 6) == 0 ||
-            strcmp(policy->name, "auto") == 0 || strcmp(policy->name, "portfolio") == 0)
+            strcmp(policy->name, "auto") == 0)
             continue;
         if (setting->workers > ORDERS_MOST && policy->orders_returns && policy->one_round)
             continue; /* minutes */

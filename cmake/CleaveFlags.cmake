@@ -11,6 +11,8 @@ target_compile_options(cleave-flags INTERFACE
     $<$<BOOL:${CLEAVE_WERROR}>:-Werror>
     # No fused multiply-add: a plan must have the same bits on every machine.
     -ffp-contract=off)
+# Addresses of functions are fixed at the start and then read-only.
+target_link_options(cleave-flags INTERFACE -Wl,-z,relro,-z,now)
 
 if(CLEAVE_SANITIZE)
     set(sanitize -fsanitize=${CLEAVE_SANITIZE} -fno-sanitize-recover=all)

@@ -42,8 +42,19 @@ install(TARGETS cleave-shared
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 file(GLOB pages CONFIGURE_DEPENDS man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+# Pages of the library are made of its headers.
+file(GLOB headers CONFIGURE_DEPENDS include/cleave/*.h)
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man3/cleave.3
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tools/make-man3 ${PROJECT_BINARY_DIR}/man3
+    DEPENDS ${headers} ${PROJECT_SOURCE_DIR}/tools/make-man3 COMMENT "Making man3" VERBATIM)
+add_custom_target(man3 DEPENDS ${PROJECT_BINARY_DIR}/man3/cleave.3)
+add_dependencies(product man3)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development)
 install(FILES README.md NEWS.md SECURITY.md LICENSE TYPE DOC COMPONENT runtime)
 install(DIRECTORY docs TYPE DOC COMPONENT runtime)
+# Its headers become part of the program.
+install(FILES /usr/share/doc/librandom123-dev/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses
+    RENAME Random123.txt COMPONENT runtime OPTIONAL)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY include/cleave TYPE INCLUDE COMPONENT development
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
@@ -99,7 +110,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cleave)
 set(CPACK_PACKAGE_CONTACT "The cleave developers <developers@cleave.example.org>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON) # strips as well
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)

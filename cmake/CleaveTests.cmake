@@ -95,6 +95,15 @@ endforeach()
 target_link_options(test-engine-test_run_attempts PRIVATE
     -Wl,--wrap=cv_attempt_step,--wrap=cv_slot_init,--wrap=cv_worker_pool_there)
 
+# A program of a user and the command themselves under valgrind.
+find_program(VALGRIND valgrind)
+if(VALGRIND AND NOT CLEAVE_SANITIZE)
+    set(valgrind env CLEAVE_PLAIN_START=1 ${VALGRIND} -q --error-exitcode=99 --leak-check=full)
+    cleave_add_test(valgrind/library full ${valgrind} $<TARGET_FILE:test-engine-test_run_embedded>)
+    cleave_add_test(valgrind/command full ${valgrind} $<TARGET_FILE:cleave> run -q -j 2 --block 8k
+        -i README.md --reduce sum -- wc -l)
+endif()
+
 # What only the command has.
 target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs cleave-kit cleave-static)
 target_link_libraries(test-unit-test_fields PRIVATE cleave-kit)
@@ -198,7 +207,7 @@ add_custom_target(threaded)
 add_dependencies(threaded cleave cleave-figures)
 set(threaded cli/simulate_load cli/simulate_reduce cli/streams cli/run_serve)
 foreach(name unit/test_as4dr unit/test_learn unit/test_stream_plan engine/test_monte_carlo
-        engine/test_run_kept unit/test_decode_ahead unit/test_decode_thread unit/test_ordered_jobs
+        engine/test_run_kept engine/test_run_embedded unit/test_decode_ahead unit/test_decode_thread unit/test_ordered_jobs
         unit/test_parallel_bzip2)
     string(REPLACE "/" "-" target ${name})
     add_dependencies(threaded test-${target})

@@ -96,8 +96,8 @@ _cleave() {
         --leaders) _cleave_words 'node'; return ;;
         --window) return ;;
         --as) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
-        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
+        --param) _cleave_words 'trials= limit= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --weight) return ;;
         --weight-default) return ;;
@@ -128,7 +128,7 @@ _cleave() {
         --failed) _cleave_files -d; return ;;
         --journal) _cleave_files -f; return ;;
         --joblog) _cleave_files -f; return ;;
-        --progress) _cleave_words 'bar live plain none'; return ;;
+        --progress) _cleave_words 'bar live plain json none'; return ;;
         --serve) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -255,11 +255,11 @@ _cleave() {
         --seed) return ;;
         --deadline) return ;;
         --budget) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'trials= limit= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -341,11 +341,11 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'trials= limit= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --answers) return ;;
@@ -409,7 +409,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'trials= limit= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -478,9 +478,9 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
+        --policies) _cleave_list 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'trials= limit= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error= budget='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
@@ -608,7 +608,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list plan online johnson smith one-by-one equal apart'
+        operands='auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list plan online johnson smith one-by-one equal apart'
         case $option in
         esac
         ;;

@@ -19,23 +19,18 @@
 
 CLEAVE_BEGIN_C
 
-#define CLEAVE_STATUS_MAP(X)                       \
-    X(OK, "success")                               \
-    X(ENOMEM, "out of memory")                     \
-    X(EINPUT, "bad input")                         \
-    X(EPOLICY, "policy broke its contract")        \
-    X(EENGINE, "engine failed or was not built")   \
-    X(ESTOPPED, "stopped by a signal")             \
-    X(ECLOSED, "closed by the other side")         \
-    X(ELOST, "lost: the other side is gone")       \
-    X(EREFUSED, "refused by the other side")       \
-    X(EACCOUNT, "input that is not accounted for") \
-    X(ERESOURCES, "no more processes or open files to be had")
-
 enum cleave_status {
-#define X(name, text) CLEAVE_##name,
-    CLEAVE_STATUS_MAP(X)
-#undef X
+    CLEAVE_OK,
+    CLEAVE_ENOMEM,     /* out of memory */
+    CLEAVE_EINPUT,     /* an argument or a file is wrong */
+    CLEAVE_EPOLICY,    /* the policy gave an invalid order */
+    CLEAVE_EENGINE,    /* an engine, a file or a process failed, or is missing */
+    CLEAVE_ESTOPPED,   /* a signal or cleave_cancel stopped the run */
+    CLEAVE_ECLOSED,    /* the reader closed the output */
+    CLEAVE_ELOST,      /* the last host is lost */
+    CLEAVE_EREFUSED,   /* the other side refused */
+    CLEAVE_EACCOUNT,   /* a defect of the library: input that was lost or counted twice */
+    CLEAVE_ERESOURCES, /* no more processes or open files */
 };
 
 struct cleave_error {

@@ -54,6 +54,7 @@ enum cleave_halt_on {
     CLEAVE_HALT_ON_FAILURES,  /* chunks that failed for good */
     CLEAVE_HALT_ON_SUCCESSES, /* chunks that succeeded */
     CLEAVE_HALT_ON_ENDS,      /* both                        */
+    CLEAVE_HALT_ON_LATER,     /* commands in a row that asked to be run later */
 };
 
 /* One finished attempt: one execution of the command on a chunk. */
@@ -196,7 +197,8 @@ struct cleave_input {
      * a line each. A single word is a column of csv, otherwise a command. Chunks, block
      * and the units of workers are then weights instead of bytes; files are read once
      * before the run, and with output.unordered heavy records start first. Not with
-     * items, which have `sizes`. NULL: bytes. */
+     * items, which have `sizes`. "": 1 for each record. NULL: the same with workers.rates,
+     * otherwise bytes. */
     const char *weight;
     double weight_default; /* above 0: weight of records that have none; 0: an error */
     uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
@@ -577,9 +579,14 @@ struct cleave_execution_result {
      * as workers.rates allow, and with input.weight the fastest one with the heaviest record */
     double bound_s;
     double unlimited_s; /* the same without rates */
-    /* With rates, the limit of the time: "rates", "workers", "one worker" (it was busy until the
-     * end) or "tail"; otherwise NULL. Static. */
+    /* With rates or weights, the limit of the time: "rates", "workers" or "record" (the heaviest one)
+     * if the run took at most 1.1 times bound_s, else "one worker" (it was busy until the end),
+     * "tail" (most of the rest was the time between the first and the last end of a worker), "rates"
+     * or "waiting"; otherwise NULL. Static. */
     const char *limited_by;
+    /* with costs in workers.platform: of each worker that got a chunk, from the time when hosts were
+     * connected to the end of its last chunk; 0: none has a cost */
+    double cost;
     /* with input.weight: sum of the weights of processed records, and the weight of the
      * heaviest record of the input */
     double weight, heaviest;

@@ -233,10 +233,10 @@ struct cleave_hang {
 };
 
 /* At most `amount` starts on workers [first, first + count) in any window of `period_s`, a half
- * open interval of time. A start is a record; with `by_weight`, its weight in items.sizes. The
- * start of a command that asks to be run later (failures.later) is taken off the amount, and a
- * tenth of the amount comes back in each period. Items only. Workers on hosts get one item at a
- * time, and a start is counted when the item is sent. */
+ * open interval of time. An item or record counts 1 when a command gets it, or with `by_weight`
+ * its weight (items.sizes, input.weight). A chunk counts all its records. If a command asks to be
+ * run later (failures.later), they are taken off the amount, and a tenth of the amount comes back
+ * in each period. Workers on hosts get one chunk at a time, which counts when it is sent. */
 struct cleave_rate {
     uint32_t first, count;
     double amount, period_s;

@@ -5,12 +5,13 @@ import json
 import keyword
 import os
 import re
-import subprocess
+import shlex
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union, cast
 
-from ._process import CleaveError, Environment, Feeder, PathLike, communicate, expect, start
+from ._facts import Check, Facts, Plan
+from ._process import CleaveError, Environment, Feeder, PathLike, Show, communicate, expect, shown, start
 
 
 @dataclass
@@ -18,7 +19,7 @@ class Result:
     """The result of a run."""
 
     status: int
-    facts: Dict[str, Any] = field(default_factory=dict)  # the JSON of cleave run
+    facts: Facts = field(default_factory=lambda: cast(Facts, {}))  # {}: the run did not begin
     output: Optional[bytes] = None  # None: it is in the file that was asked for
     messages: str = ""  # standard error
 
@@ -93,23 +94,58 @@ def _words(command: Union[str, Sequence[Any]]) -> List[str]:
     return ["--quote", "--", *(_text(word, "command") for word in command)]
 
 
-def _said(errors: bytes) -> str:
-    return errors.decode(errors="replace").strip()
-
-
 def call(*words: str, **options: Any) -> Dict[str, Any]:
-    """The JSON of any verb: ``call("simulate", "load", platform="p.yaml", load=2000)``."""
-    process = start([*words, "--json", *_options(options)], False, None, None, subprocess.PIPE)
-    out, errors = communicate(process, None)
+    """The JSON of any verb: ``call("policies")``, ``call("replay", "run.trace")``."""
+    process = start([*words, "--json", *_options(options)], False)
+    out, messages = communicate(process)
     if process.returncode != 0:
-        raise CleaveError(_arguments(_said(errors)), process.returncode)
+        raise CleaveError(_arguments(messages), process.returncode)
     result: Dict[str, Any] = json.loads(out)
     return result
 
 
-def plan(what: str = "load", **options: Any) -> Dict[str, Any]:
-    """A plan: ``plan("load", platform="p.yaml", load="20 GB")``, reduce, streams or items."""
-    return call("plan", what, **options)
+def plan(what: str = "load", **options: Any) -> Plan:
+    """A plan: ``plan("load", platform="p.yaml", load="20 GB")``, reduce, streams, items or loads.
+
+    The type of the result is that of a load; the others have the fields of docs/guide/json.md.
+    """
+    return cast(Plan, call("plan", what, **options))
+
+
+def simulate(what: str = "load", **options: Any) -> Dict[str, Any]:
+    """Simulated runs: ``simulate("load", platform="p.yaml", load=2000, error=0.2, runs=100)``."""
+    return call("simulate", what, **options)
+
+
+def compare(what: str = "load", **options: Any) -> Dict[str, Any]:
+    """All policies side by side: ``compare("load", platform="p.yaml", load=2000)["rows"]``."""
+    return call("compare", what, **options)
+
+
+def check(
+    command: Union[str, Sequence[Any]],
+    *,
+    input: Any,
+    cwd: Optional[PathLike] = None,
+    env: Environment = None,
+    **options: Any,
+) -> Check:
+    """Whether a command can run on pieces of this input: verdict "records", "reduce" or "no".
+
+    ``reduce`` of the result is the argument for ``run``: ``run(command, input=..., reduce="sum")``.
+    ``input`` is what ``run`` takes, and options are those of ``cleave check``: ``sample``, ``split``.
+    """
+    called = _words(command)[1 if isinstance(command, str) else 2:]
+    if not isinstance(command, str) and shlex.join(called) != " ".join(called):
+        called = [shlex.join(called)]  # for the shell, which finds the words again
+    words, data = _inputs(input)
+    words = ["check", "-q", "--json", *words, *_options(options), "--", *called]
+    process = start(words, data is not None, cwd, env)
+    out, messages = communicate(process, Feeder(process, data, "input") if data is not None else None)
+    if not out:
+        raise CleaveError(_arguments(messages), process.returncode)
+    result: Check = {**json.loads(out), "message": messages}
+    return result
 
 
 def _is_path(value: Any) -> bool:
@@ -155,6 +191,7 @@ def run(
     check: bool = True,
     cwd: Optional[PathLike] = None,
     env: Environment = None,
+    progress: Show = False,
     **options: Any,
 ) -> Result:
     """Run a command over an input, in chunks, or once for each of some items.
@@ -163,8 +200,11 @@ def run(
     path, several paths, bytes, a file object of bytes, or an iterable of bytes; the last two are
     streamed by another thread. ``items`` is an iterable of texts, paths and numbers; it is streamed
     as well. ``output`` is a path; without it the output is in the result. ``cwd`` and ``env`` are
-    those of the command. A run that fails is a CleaveError, unless ``check`` is false.
+    those of the command. ``progress=True`` shows progress on standard error; a function gets it as
+    a dict, at most five times a second, in another thread. A run that fails is a CleaveError,
+    unless ``check`` is false.
     """
+    show = shown(progress)
     called = _words(command)
     words, data = _inputs(input)
     name = "input"
@@ -182,10 +222,11 @@ def run(
     with tempfile.TemporaryDirectory(prefix="cleave-") as folder:
         path = os.fspath(output) if output is not None else os.path.join(folder, "out")
         words = ["run", "--json", f"--output={path}", *words, *_options(options)]
-        process = start(words + called, data is not None, cwd, env, subprocess.PIPE)
+        words += [] if show is None else ["--progress=json"]
+        process = start(words + called, data is not None, cwd, env)
         feeder = Feeder(process, data, name) if data is not None else None
-        out, errors = communicate(process, feeder)
-        result = Result(process.returncode, messages=_said(errors))
+        out, messages = communicate(process, feeder, show)
+        result = Result(process.returncode, messages=messages)
         if out:
             result.facts = json.loads(out)
         if output is None:

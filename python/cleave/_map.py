@@ -13,13 +13,18 @@ import pickle
 import runpy
 import subprocess
 import sys
-import threading
+import time
 import traceback
 import types
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar
+from typing import (
+    Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Sized, Tuple, TypeVar,
+)
 
 from ._command import _arguments, _options
-from ._process import CleaveError, Environment, Feeder, PathLike, expect, start
+from ._facts import Progress
+from ._process import (
+    CleaveError, Environment, Feeder, PathLike, Reader, Show, close, expect, shown, start,
+)
 from ._worker import worker
 
 T = TypeVar("T")
@@ -133,27 +138,8 @@ class _Lines:
             yield line
 
 
-class _Errors(threading.Thread):
-    """Shows what functions print; messages of cleave are kept."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        super().__init__(name="cleave-errors", daemon=True)
-        assert process.stderr is not None
-        self.pipe = process.stderr
-        self.said: List[str] = []
-
-    def run(self) -> None:
-        with self.pipe:
-            for line in self.pipe:
-                text = line.decode(errors="replace")
-                if text.startswith("cleave: "):
-                    self.said.append(text.strip())
-                else:
-                    sys.stderr.write(text)
-
-
-def _lost(index: int, errors: _Errors) -> Tuple[bool, Any]:
-    said = "; ".join(errors.said[-3:])
+def _lost(index: int, errors: Reader) -> Tuple[bool, Any]:
+    said = "; ".join(line.strip() for line in errors.kept[-3:])
     return False, (ItemError(f"item {index}: its worker gave no answer{': ' + said if said else ''}",
                              index), None)
 
@@ -162,7 +148,7 @@ def _replies(
     process: "subprocess.Popen[bytes]",
     feeder: Feeder,
     lines: _Lines,
-    errors: _Errors,
+    errors: Reader,
     ordered: bool,
 ) -> Iterator[Tuple[int, bool, Any]]:
     """(number, good, value) of every item, also of those without an answer."""
@@ -181,7 +167,7 @@ def _replies(
     errors.join(1)
     feeder.finish()
     if process.returncode not in (0, 1):  # 1: items without an answer
-        raise CleaveError(_arguments("\n".join(errors.said)), process.returncode)
+        raise CleaveError(_arguments("".join(errors.kept).strip()), process.returncode)
     for index in range(due if ordered else 0, lines.count):
         if ordered or index not in seen:
             yield (index, *_lost(index, errors))
@@ -197,13 +183,16 @@ def imap(
     return_exceptions: bool = False,
     cwd: Optional[PathLike] = None,
     env: Environment = None,
+    progress: Show = False,
     **options: Any,
 ) -> Iterator[R]:
     """Results of ``function(item)`` for each item, as they come: see ``map``.
 
     The iterable is consumed by another thread, as workers take items. If the caller stops to
-    iterate, the workers end.
+    iterate, the workers end. ``progress=True`` shows progress on standard error; a function gets
+    it as a dict, in the thread that iterates, before the results of its items.
     """
+    show = shown(progress)
     expect(callable(function), "function", "a function", function)
     expect(hasattr(iterable, "__iter__"), "iterable", "an iterable", iterable)
     expect(workers is None or type(workers) is int, "workers", "a number", workers)
@@ -218,7 +207,35 @@ def imap(
     words += [] if ordered else ["--unordered"]
     words += [] if workers is None else [f"-j{workers}"]
     words += ["--quote", "--", python, "-c", code, _function_blob(function)]
-    return _iterate(words, iterable, ordered, return_exceptions, cwd, env)
+    total = len(iterable) if isinstance(iterable, Sized) else None
+    told = None if show is None else _Count(show, total)
+    return _iterate(words, iterable, ordered, return_exceptions, cwd, env, told)
+
+
+class _Count:
+    """Counts results, and shows that at most five times a second, and at the end."""
+
+    def __init__(self, show: Callable[[Progress], Any], total: Optional[int]) -> None:
+        self.show = show
+        self.total = total
+        self.done = self.failed = 0
+        self.from_s = self.next_s = time.monotonic()
+
+    def add(self, good: bool) -> None:
+        self.done += 1
+        self.failed += not good
+        now_s = time.monotonic()
+        if now_s < self.next_s and self.done != self.total:
+            return
+        self.next_s = now_s + 0.2
+        elapsed_s = now_s - self.from_s
+        left_s = None if self.total is None else elapsed_s / self.done * (self.total - self.done)
+        text = f"{self.done} of {self.total} items" if self.total is not None else f"{self.done} items"
+        text += f" in {elapsed_s:.1f} s"
+        text += f", {left_s:.1f} s to go" if left_s else ""
+        text += f", {self.failed} failed" if self.failed else ""
+        self.show({"elapsed_s": elapsed_s, "left_s": left_s, "done": self.done, "total": self.total,
+                   "failed": self.failed, "text": text})
 
 
 def _iterate(
@@ -228,15 +245,17 @@ def _iterate(
     return_exceptions: bool,
     cwd: Optional[PathLike],
     env: Environment,
+    count: Optional[_Count],
 ) -> Iterator[Any]:
     lines = _Lines(iterable)
-    process = start(words, True, cwd, env, subprocess.PIPE)
+    process = start(words, True, cwd, env)
     feeder = Feeder(process, lines, "iterable")
-    errors = _Errors(process)
+    errors = Reader(process, others=sys.stderr.write)
     try:
         feeder.start()
-        errors.start()
         for index, good, value in _replies(process, feeder, lines, errors, ordered):
+            if count is not None:
+                count.add(good)
             if not good:
                 error, text = value
                 if text is not None:
@@ -251,6 +270,8 @@ def _iterate(
             process.wait()
         if process.stdout is not None:
             process.stdout.close()
+        if count is not None:
+            close(count.show)
 
 
 def map(function: Callable[[T], R], iterable: Iterable[T], **options: Any) -> List[R]:

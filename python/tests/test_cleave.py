@@ -19,7 +19,7 @@ import time
 import unittest
 import zipfile
 from pathlib import Path
-from typing import Any, Awaitable, Callable, Dict, Iterator, List, Set, Tuple, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Iterator, List, Set, Tuple, Union
 from unittest import mock
 
 TOP = os.environ.get("CLEAVE_SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", "..")
@@ -86,6 +86,11 @@ def square(item: int) -> int:
     if item == 99:
         os._exit(3)
     return item * item
+
+
+def begin(mark: str) -> None:
+    Path(mark).touch()
+    time.sleep(600)
 
 
 async def after(item: int) -> int:
@@ -342,6 +347,148 @@ class Command(unittest.TestCase):
             cleave.plan("load", platform=UNEQUAL, load=-1)
 
 
+class Shown(unittest.TestCase):
+    def test_progress_of_a_run(self) -> None:
+        seen: List[cleave.Progress] = []
+
+        def lines() -> Iterator[bytes]:
+            yield b"1\n"
+            while not seen:
+                time.sleep(0.01)
+            yield b"2\n"
+
+        done = cleave.run(["cat"], input=lines(), progress=seen.append)
+        self.assertEqual(done.output, b"1\n2\n")
+        self.assertEqual(done.messages, "")
+        self.assertEqual(set(seen[0]), set(cleave.Progress.__annotations__))
+        self.assertIsNone(seen[0]["total"])
+
+    def test_an_exception_of_the_function_ends_the_run(self) -> None:
+        def fail(progress: cleave.Progress) -> None:
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            cleave.run(["sleep", "600"], input=b"x\n", progress=fail)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            cleave.map(square, [1, 2], progress=fail)
+        with self.assertRaisesRegex(TypeError, "progress: expected True, False or a function, got int"):
+            cleave.run(["cat"], input=b"", progress=3)  # type: ignore[arg-type]
+
+    def test_progress_of_items(self) -> None:
+        seen: List[cleave.Progress] = []
+        cleave.map(square, [1, 13, 2], progress=seen.append, return_exceptions=True)
+        self.assertEqual((seen[-1]["done"], seen[-1]["total"], seen[-1]["failed"]), (3, 3, 1))
+        self.assertRegex(seen[-1]["text"], "^3 of 3 items in .* s, 1 failed$")
+
+    def test_a_line_is_drawn_and_erased(self) -> None:
+        told: cleave.Progress = {"elapsed_s": 1.0, "left_s": None, "done": 1, "total": 4, "failed": 0, "text": "x"}
+        for terminal, drawn in ((True, "\r 25%  x\r       \r"), (False, " 25%  x\n")):
+            with mock.patch("sys.stderr", io.StringIO()) as screen:
+                with mock.patch.object(screen, "isatty", lambda on=terminal: on):
+                    bar = cleave._process.Bar()
+                    bar(told)
+                    if not terminal:
+                        bar({**told, "elapsed_s": 10.9})
+                    cleave._process.close(bar)
+                    self.assertEqual(screen.getvalue(), drawn)
+
+
+class Loop(unittest.TestCase):
+    def test_calls_run_at_the_same_time(self) -> None:
+        async def both() -> List[Any]:
+            return list(await asyncio.gather(
+                cleave.run_async(["cat"], input=b"a\n"), cleave.map_async(square, [2, 3])))
+
+        done, squares = asyncio.run(both())
+        self.assertEqual((done.output, squares), (b"a\n", [4, 9]))
+
+    def test_a_cancelled_task_ends_its_command(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            mark = os.path.join(folder, "begun")
+
+            async def cancel(coroutine: Any) -> None:
+                task = asyncio.ensure_future(coroutine)
+                while not os.path.exists(mark) and not task.done():
+                    await asyncio.sleep(0.01)
+                os.unlink(mark)
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+
+            before = threading.active_count()
+            asyncio.run(cancel(cleave.run_async(f"touch {mark}; sleep 600", input=b"x\n")))
+            asyncio.run(cancel(cleave.map_async(begin, [mark])))
+            self.assertLessEqual(threading.active_count(), before)
+
+    def test_items_that_come_later(self) -> None:
+        async def items() -> AsyncIterator[int]:
+            for item in (1, 2):
+                await asyncio.sleep(0)
+                yield item
+
+        async def first() -> int:
+            async for result in cleave.imap_async(square, items(), workers=1):
+                return result
+            return -1
+
+        self.assertEqual(asyncio.run(cleave.map_async(square, items())), [1, 4])
+        self.assertEqual(asyncio.run(first()), 1)
+
+        async def broken() -> AsyncIterator[int]:
+            yield 1
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            asyncio.run(cleave.map_async(square, broken()))
+
+
+class Facts(unittest.TestCase):
+    """The types name the members that are there."""
+
+    def same(self, facts: Any, kind: Any, optional: Set[str] = frozenset()) -> None:  # type: ignore[assignment]
+        self.assertEqual(set(facts) | optional, set(kind.__annotations__) | set(facts) & optional)
+
+    def test_runs(self) -> None:
+        facts = cleave._facts
+        done = cleave.run("grep -q 7 || exit 3", input=b"1\n7\n2\n", isolate=True, check=False)
+        weights = {"items", "weight", "heaviest", "tail_s"}
+        self.same(done.facts, cleave.Facts, weights)
+        self.same(done.facts["workers"][0], facts.Worker)
+        self.same(done.facts["failed"][0], facts.Range)
+        self.same(done.facts["bad_records"][0], facts.BadRecords)
+        done = cleave.run(["cat"], input=b'{"n": 1}\n', split="jsonl", weight=".n")
+        self.same(done.facts, cleave.Facts, {"items"})
+        done = cleave.run(["echo"], items=["a"])
+        self.same(done.facts, cleave.Facts, weights - {"items"})
+
+    def test_plans_and_checks(self) -> None:
+        plan = cleave.plan(platform=UNEQUAL, load=2000)
+        self.assertEqual(set(cleave.Plan.__annotations__) - set(plan), set())
+        self.same(plan["chunks"][0], cleave._facts.Chunk, {"return_start", "return_end"})
+        self.same(cleave.check(["wc", "-l"], input=b"a\nb\n"), cleave.Check)
+
+    def test_a_check_of_what_cannot_be_checked(self) -> None:
+        with self.assertRaisesRegex(cleave.CleaveError, "no-file"):
+            cleave.check(["cat"], input="no-file")
+
+
+class Guide(unittest.TestCase):
+    def test_the_examples_print_their_comments(self) -> None:
+        page = (Path(TOP) / "docs" / "guide" / "python.md").read_text()
+        blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+        self.assertGreaterEqual(len(re.findall(r"print\(.*\)  # ", page)), 34)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([cleave._process.program(), "sample"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            for number, block in enumerate(blocks):
+                path = os.path.join(folder, f"example_{number}.py")
+                Path(path).write_text(block)
+                env = {**os.environ, "PYTHONPATH": os.path.join(TOP, "python")}
+                done = subprocess.run([sys.executable, path], cwd=folder, env=env, text=True, capture_output=True)
+                expected = re.findall(r"print\(.*\)  # (.*)", block)
+                with self.subTest(example=block):
+                    self.assertEqual((done.stdout.splitlines(), done.returncode), (expected, 0), done.stderr)
+
+
 class Package(unittest.TestCase):
     def test_versions_are_those_of_the_command(self) -> None:
         with open(os.path.join(TOP, "include", "cleave", "version.h")) as file:
@@ -356,9 +503,48 @@ class Package(unittest.TestCase):
     def test_types(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(
-                ["mypy", "--strict", "--cache-dir", folder, os.path.join(TOP, "python", "cleave")],
-                check=True,
+                ["mypy", "--strict", "--scripts-are-modules", "--cache-dir", folder, "python/cleave",
+                 "python/tests/test_cleave.py", "tools/make-wheel"],
+                check=True, cwd=TOP,
             )
+
+    def test_a_wheel_with_the_command(self) -> None:
+        build = os.environ.get("CLEAVE_BUILD_DIR", os.path.join(TOP, "build"))
+        machine = os.uname().machine
+        if not os.path.exists(os.path.join(build, "cleave-portable")):
+            self.skipTest("cleave-portable is not built")
+        if importlib.util.find_spec("ensurepip") is None:
+            self.skipTest("this Python cannot make a folder of its own with pip")
+        maker = [sys.executable, os.path.join(TOP, "tools", "make-wheel")]
+        with tempfile.TemporaryDirectory() as folder:
+            made = subprocess.check_output([*maker, folder, machine, build], text=True).strip()
+            self.assertIn(f"-py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}.whl", made)
+            again = subprocess.check_output([*maker, folder + "/again", machine, build], text=True).strip()
+            self.assertEqual(Path(made).read_bytes(), Path(again).read_bytes())
+            other = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(machine, "sparc")
+            for words, said in (([other, build], f"expected a program for {other}|expected one of"),
+                                (["sparc", build], "expected one of x86_64, aarch64, got 'sparc'"),
+                                ([machine, folder], "no cleave-portable; build the target")):
+                done = subprocess.run([*maker, folder, *words], text=True, capture_output=True)
+                self.assertRegex(done.stderr, f"^make-wheel: .*({said})")
+            strange = Path(folder) / "strange" / "cleave-portable"  # the head of a program
+            strange.parent.mkdir()
+            strange.write_bytes(b"\x7fELF".ljust(18, b"\0") + (62 if other == "x86_64" else 183).to_bytes(2, "little"))
+            for name in ("x86_64", "aarch64"):
+                done = subprocess.run([*maker, folder, name, str(strange.parent)], text=True, capture_output=True)
+                self.assertEqual(done.returncode == 0, name == other, done.stderr)
+            home = os.path.join(folder, "home")
+            subprocess.run([sys.executable, "-m", "venv", home], check=True)
+            python = os.path.join(home, "bin", "python")
+            env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+            subprocess.run([python, "-m", "pip", "-q", "install", "--no-index", made], check=True, env=env,
+                           stderr=subprocess.DEVNULL)
+            code = ("import cleave, cleave._process as p; print(p.program()); "
+                    "print(cleave.run('wc -l', input=b'a\\n' * 1000, reduce='sum').output)")
+            said = subprocess.check_output([python, "-I", "-c", code], text=True, env=env)
+            self.assertEqual(said, f"{os.path.realpath(home)}/bin/cleave\nb'1000\\n'\n")
+            said = subprocess.check_output([os.path.join(home, "bin", "cleave"), "--version"], text=True)
+            self.assertIn(cleave.__version__, said)
 
     def test_a_wheel(self) -> None:
         sums = set()

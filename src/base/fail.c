@@ -8,14 +8,31 @@
 
 const char *cleave_status_text(enum cleave_status status)
 {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        CLEAVE_STATUS_MAP(X)
-#undef X
-    };
-
-    return (size_t)status < sizeof texts / sizeof *texts ? texts[status]
-                                                         : "unknown status";
+    switch (status) {
+    case CLEAVE_OK:
+        return "success";
+    case CLEAVE_ENOMEM:
+        return "out of memory";
+    case CLEAVE_EINPUT:
+        return "bad input";
+    case CLEAVE_EPOLICY:
+        return "policy broke its contract";
+    case CLEAVE_EENGINE:
+        return "engine failed or was not built";
+    case CLEAVE_ESTOPPED:
+        return "stopped by a signal";
+    case CLEAVE_ECLOSED:
+        return "closed by the other side";
+    case CLEAVE_ELOST:
+        return "lost: the other side is gone";
+    case CLEAVE_EREFUSED:
+        return "refused by the other side";
+    case CLEAVE_EACCOUNT:
+        return "input that is not accounted for";
+    case CLEAVE_ERESOURCES:
+        return "no more processes or open files to be had";
+    }
+    return "unknown status";
 }
 
 int cleave_error_format(const struct cleave_error *err, char *buffer, size_t size)

@@ -1,10 +1,12 @@
-/* write_all.c -- complete writes to descriptors, and /dev/null.
+/* write_all.c -- complete writes to descriptors, files without a name, and /dev/null.
  * SPDX-License-Identifier: MIT */
 #include "base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,4 +55,22 @@ int cv_dev_null_open(int flags)
     const int fd = open("/dev/null", flags | O_CLOEXEC);
 
     return fd >= 0 || errno != ENOENT ? fd : memfd_create("nothing", MFD_CLOEXEC);
+}
+
+int cv_nameless_file_open(const char *directory)
+{
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *path;
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    if (asprintf(&path, "%s/cleave-XXXXXX", directory) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
 }

@@ -10,18 +10,17 @@
 
 static const size_t NONE = SIZE_MAX;
 
-/* An interval of the input; `empty`: it has no result. */
+/* An interval of the input. */
 struct span {
     uint64_t begin, end;
-    bool empty;
     struct span *next;
 };
 
 struct item {
     uint64_t id, begin, end, bytes;
-    uint32_t holder; /* CV_FOLD_NOBODY: the interval has no result */
-    uint32_t ahead;  /* the worker that a copy went ahead to, or CV_FOLD_NOBODY       */
-    uint64_t name;   /* number of the copy */
+    uint32_t holder;
+    uint32_t ahead; /* the worker that a copy went ahead to, or CV_FOLD_NOBODY       */
+    uint64_t name;  /* number of the copy */
     bool busy;
     struct span *spans; /* owned: inputs of the partial */
 };
@@ -34,19 +33,12 @@ struct hand {
 };
 
 struct cv_fold_plan {
-    bool commutative;
+    bool commutative, apart;
     uint32_t nworkers, max;
     struct item *items; /* owned: by begin                                    */
     size_t count, room;
-    size_t without;     /* items without a result */
-    uint64_t skipped;   /* commutative: bytes of the input without a result   */
     struct hand *hands; /* owned: per worker                                  */
 };
-
-static bool is_free(const struct item *item)
-{
-    return !item->busy && item->holder != CV_FOLD_NOBODY;
-}
 
 static struct cv_fold_part part_of(const struct item *item)
 {
@@ -76,12 +68,13 @@ static bool is_linked(const struct cv_fold_plan *plan, size_t index)
 {
     const struct item *item = plan->items + index;
 
-    return index + 1 < plan->count && is_free(item) && is_free(item + 1) &&
-           item->end == item[1].begin;
+    return index + 1 < plan->count && !item->busy && !item[1].busy &&
+           item->end == item[1].begin && (!plan->apart || item->holder == item[1].holder);
 }
 
-enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t max,
-                                    struct cv_fold_plan **out, struct cleave_error *err)
+enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, bool apart,
+                                    uint32_t max, struct cv_fold_plan **out,
+                                    struct cleave_error *err)
 {
     struct cv_fold_plan *plan = calloc(1, sizeof *plan);
 
@@ -93,6 +86,7 @@ enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_
         return cv_fail_memory(err, "the reduction");
     }
     plan->commutative = commutative;
+    plan->apart = apart;
     plan->nworkers = nworkers;
     plan->max = max;
     *out = plan;
@@ -122,7 +116,6 @@ void cv_fold_plan_free(struct cv_fold_plan *plan)
 
 static void remove_item(struct cv_fold_plan *plan, size_t index)
 {
-    plan->without -= plan->items[index].holder == CV_FOLD_NOBODY;
     memmove(plan->items + index, plan->items + index + 1,
             (plan->count - index - 1) * sizeof *plan->items);
     plan->count--;
@@ -131,7 +124,7 @@ static void remove_item(struct cv_fold_plan *plan, size_t index)
 static size_t find(const struct cv_fold_plan *plan, uint64_t id)
 {
     for (size_t i = 0; i < plan->count; i++)
-        if (plan->items[i].id == id && plan->items[i].holder != CV_FOLD_NOBODY)
+        if (plan->items[i].id == id)
             return i;
     return NONE;
 }
@@ -145,24 +138,6 @@ static void add_spans(struct item *item, struct span *spans)
     *end = spans;
 }
 
-/* Let an interval without a result become part of its neighbour. */
-static void join(struct cv_fold_plan *plan, size_t index)
-{
-    struct item *left = &plan->items[index], *right = left + 1;
-
-    if (index + 1 >= plan->count || left->end != right->begin)
-        return;
-    if (left->holder == CV_FOLD_NOBODY) {
-        right->begin = left->begin;
-        add_spans(right, left->spans);
-        remove_item(plan, index);
-    } else if (right->holder == CV_FOLD_NOBODY) {
-        left->end = right->end;
-        add_spans(left, right->spans);
-        remove_item(plan, index + 1);
-    }
-}
-
 enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                     uint64_t begin, uint64_t end, uint32_t holder,
                                     uint64_t bytes, struct cleave_error *err)
@@ -170,17 +145,13 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
     struct span *span;
     size_t at = plan->count;
 
-    assert(begin < end && (holder < plan->nworkers || holder == CV_FOLD_NOBODY));
-    if (plan->commutative && holder == CV_FOLD_NOBODY) {
-        plan->skipped += end - begin;
-        return CLEAVE_OK;
-    }
+    assert(begin < end && holder < plan->nworkers);
     if (!CV_ROOM(plan->items, &plan->room, plan->count + 1))
         return cv_fail_memory(err, "partial results");
     span = malloc(sizeof *span);
     if (span == NULL)
         return cv_fail_memory(err, "partial results");
-    *span = (struct span){ begin, end, holder == CV_FOLD_NOBODY, NULL };
+    *span = (struct span){ begin, end, NULL };
     while (at > 0 && plan->items[at - 1].begin > begin)
         at--;
     memmove(plan->items + at + 1, plan->items + at,
@@ -193,10 +164,6 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                      .ahead = CV_FOLD_NOBODY,
                                      .spans = span };
     plan->count++;
-    plan->without += holder == CV_FOLD_NOBODY;
-    join(plan, at);
-    if (at > 0)
-        join(plan, at - 1);
     return CLEAVE_OK;
 }
 
@@ -279,45 +246,98 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
     }
     for (const struct span *span = lost.spans; span != NULL && status == CLEAVE_OK;
          span = span->next)
-        status = span->empty ? cv_fold_plan_add(plan, 0, span->begin, span->end,
-                                                CV_FOLD_NOBODY, 0, err)
-                             : again(context, span->begin, span->end, err);
+        status = again(context, span->begin, span->end, err);
     free_spans(lost.spans);
     return status;
 }
 
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan)
 {
-    return plan->count - plan->without;
+    return plan->count;
+}
+
+static uint64_t covered(const struct item *item)
+{
+    uint64_t bytes = 0;
+
+    for (const struct span *span = item->spans; span != NULL; span = span->next)
+        bytes += span->end - span->begin;
+    return bytes;
 }
 
 uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan)
 {
-    uint64_t covered = plan->skipped;
+    uint64_t bytes = 0;
 
     for (size_t i = 0; i < plan->count; i++)
-        for (const struct span *span = plan->items[i].spans; span != NULL;
-             span = span->next)
-            covered += span->end - span->begin;
-    return covered;
+        bytes += covered(&plan->items[i]);
+    return bytes;
 }
 
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes)
 {
-    if (cv_fold_plan_count(plan) != 1)
-        return false;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct item *item = &plan->items[i];
+    const struct item *item = plan->items;
 
-        if (!is_free(item))
+    if (plan->count != 1 || item->busy)
+        return false;
+    *out_id = item->id;
+    *out_holder = item->holder;
+    *out_bytes = item->bytes;
+    return true;
+}
+
+bool cv_fold_plan_holds(const struct cv_fold_plan *plan, uint32_t worker)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].holder == worker)
+            return true;
+    return false;
+}
+
+static bool are_neighbours(const struct item *left, const struct item *right)
+{
+    return left->holder == right->holder && left->end == right->begin;
+}
+
+bool cv_fold_plan_pick(struct cv_fold_plan *plan,
+                       bool (*leaves)(void *context,
+                                      const struct cv_fold_leaver *partial),
+                       void *context, struct cv_fold_leaver *out)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        struct item *item = &plan->items[i];
+
+        if (item->busy)
             continue;
-        *out_id = item->id;
-        *out_holder = item->holder;
-        *out_bytes = item->bytes;
-        return true;
+        *out = (struct cv_fold_leaver){
+            .id = item->id,
+            .bytes = item->bytes,
+            .begin = item->begin,
+            .end = item->end,
+            .covers = covered(item),
+            .holder = item->holder,
+            .grows = (i > 0 && are_neighbours(item - 1, item)) ||
+                     (i + 1 < plan->count && are_neighbours(item, item + 1))
+        };
+        item->busy = leaves(context, out);
+        if (item->busy)
+            return true;
     }
     return false;
+}
+
+void cv_fold_plan_stay(struct cv_fold_plan *plan, uint64_t id)
+{
+    plan->items[find(plan, id)].busy = false;
+}
+
+void cv_fold_plan_leave(struct cv_fold_plan *plan, uint64_t id)
+{
+    const size_t at = find(plan, id);
+
+    free_spans(plan->items[at].spans);
+    remove_item(plan, at);
 }
 
 /* --- which partial goes ahead to a worker that folds ------------------------------- */
@@ -333,7 +353,7 @@ static bool smaller(const struct item *one, const struct item *other)
 
 static bool may_go(const struct item *item, uint32_t to)
 {
-    return is_free(item) && item->holder != to && item->ahead == CV_FOLD_NOBODY;
+    return !item->busy && item->holder != to && item->ahead == CV_FOLD_NOBODY;
 }
 
 static bool is_expecting(const struct cv_fold_plan *plan, uint32_t worker)
@@ -389,7 +409,7 @@ bool cv_fold_plan_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *st
         return false;
     item->busy = true;
     item->ahead = step->at;
-    item->name = name;
+    item->name = name | (item->id & CV_FOLD_RESULT);
     *out = part_of(item);
     return true;
 }
@@ -426,7 +446,8 @@ enum { FEW = 6, GRAIN = 64 * 1024 };
 static bool worthwhile(const struct cv_fold_plan *plan, bool patient, size_t count,
                        uint64_t grains)
 {
-    return !patient || grains > 0 || count >= FEW || count == plan->max;
+    return !patient || count == plan->max ||
+           (!plan->apart && (grains > 0 || count >= FEW));
 }
 
 /* How many of the `ready` partials a step takes if `among` workers could fold. */
@@ -535,7 +556,7 @@ static size_t choose_neighbours(struct cv_fold_plan *plan, const bool *may, bool
 
     if (among == 0)
         return 0;
-    take = share(plan, ready, among);
+    take = plan->apart ? plan->max : share(plan, ready, among);
     for (size_t first = 0, length; first < plan->count; first += length) {
         for (length = 1; is_linked(plan, first + length - 1);)
             length++;
@@ -611,7 +632,7 @@ static size_t choose_any(struct cv_fold_plan *plan, const bool *may, bool patien
         if (worthwhile(plan, patient, count, grains(plan, picks, count)))
             return count;
     }
-    if (lone < 2)
+    if (lone < 2 || plan->apart)
         return 0;
     count = pick(plan, may, CV_FOLD_NOBODY, share(plan, lone, lone), picks);
     *out_at = seat(&plan->items[picks[count - 1]]);

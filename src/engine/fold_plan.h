@@ -24,6 +24,8 @@ struct cv_fold_plan;
 
 enum { CV_FOLD_NOBODY = UINT32_MAX };
 enum { CV_FOLD_STEP_MOST = 16 }; /* partials of a step */
+/* Ids may have this bit, for results of folds. A copy that goes ahead gets it from the original. */
+#define CV_FOLD_RESULT ((uint64_t)1 << 62)
 
 struct cv_fold_part {
     uint64_t id, bytes;
@@ -39,14 +41,14 @@ struct cv_fold_step {
     struct cv_fold_part parts[CV_FOLD_STEP_MOST];
 };
 
-/* A step takes up to `max` partials, 2 .. CV_FOLD_STEP_MOST. */
-enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t max,
-                                    struct cv_fold_plan **out, struct cleave_error *err);
+/* A step takes up to `max` partials, 2 .. CV_FOLD_STEP_MOST. `apart`: no partial can be sent to
+ * another worker. */
+enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, bool apart,
+                                    uint32_t max, struct cv_fold_plan **out,
+                                    struct cleave_error *err);
 void cv_fold_plan_free(struct cv_fold_plan *plan);
 
-/* Worker `holder` has the result `id` of [begin, end) of the input, begin < end.
- * CV_FOLD_NOBODY: the interval has no result, and its neighbours become neighbours of
- * each other. */
+/* Worker `holder` has the result `id` of [begin, end) of the input, begin < end. */
 enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                     uint64_t begin, uint64_t end, uint32_t holder,
                                     uint64_t bytes, struct cleave_error *err);
@@ -81,11 +83,28 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
 /* Number of partials; number of partials that could be folded with another one now. */
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
 size_t cv_fold_plan_ready(const struct cv_fold_plan *plan);
-/* Bytes of the input that went into partials, or have no result. */
+bool cv_fold_plan_holds(const struct cv_fold_plan *plan, uint32_t worker);
+/* Bytes of the input that went into partials. */
 uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan);
 /* The only partial left, if it is free. */
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes);
+
+/* A partial that may leave the plan. `covers`: bytes of the input that went into it. `grows`: its
+ * worker has a partial next to it in the input. */
+struct cv_fold_leaver {
+    uint64_t id, bytes, begin, end, covers;
+    uint32_t holder;
+    bool grows;
+};
+/* A free partial that `leaves` picks; it is busy from then on. */
+bool cv_fold_plan_pick(struct cv_fold_plan *plan,
+                       bool (*leaves)(void *context,
+                                      const struct cv_fold_leaver *partial),
+                       void *context, struct cv_fold_leaver *out);
+/* The picked partial stays; or has left the plan. */
+void cv_fold_plan_stay(struct cv_fold_plan *plan, uint64_t id);
+void cv_fold_plan_leave(struct cv_fold_plan *plan, uint64_t id);
 
 struct cv_fold_pace {
     struct cv_fit transfer, fold; /* seconds by bytes: to move parts; to fold a step */

@@ -167,8 +167,7 @@ static enum cleave_status tell_loads(struct cv_planned *planned, struct cleave_e
     return CLEAVE_OK;
 }
 
-/* Sends overtake results only if the policy that `auto` picked allows it, as in the
- * simulations that chose it. */
+/* Sends overtake results only if they did so when `auto` tried the policy that it picked. */
 static void go_by_the_picked(struct cv_planned *planned)
 {
     const struct cleave_policy *picked = NULL;
@@ -177,7 +176,8 @@ static void go_by_the_picked(struct cv_planned *planned)
         cleave_policy_find(CLEAVE_TASK_LOAD, planned->notes.picked, &picked, NULL) !=
             CLEAVE_OK)
         return;
-    planned->view.sends_first = planned->view.sends_first && picked->sends_first;
+    planned->view.sends_first =
+        planned->view.sends_first && picked->sends_first && !planned->notes.in_turn;
     planned->view.before_round = planned->view.before_round && picked->sends_first;
 }
 

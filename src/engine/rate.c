@@ -57,6 +57,11 @@ double cv_rate_next_s(struct cv_rate *rate, double now_s, double amount, double 
                : time_s;
 }
 
+bool cv_rate_can_hold(const struct cv_rate *rate, double amount)
+{
+    return amount <= rate->amount * (1 + SLACK);
+}
+
 double cv_rate_left(struct cv_rate *rate, double now_s)
 {
     advance(rate, now_s);

@@ -8,6 +8,7 @@
 #ifndef CV_RATE_H
 #define CV_RATE_H
 #include <cleave/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* All zero but amount and period_s at first. */
@@ -27,6 +28,8 @@ void cv_rate_done(struct cv_rate *rate);
  * waiting workers that need `ahead` in all. An amount above the learnt limit starts in an empty
  * window. */
 double cv_rate_next_s(struct cv_rate *rate, double now_s, double amount, double ahead);
+/* Whether `amount` fits into an empty window, whatever limit was learnt. */
+bool cv_rate_can_hold(const struct cv_rate *rate, double amount);
 /* How much may start now. */
 double cv_rate_left(struct cv_rate *rate, double now_s);
 /* `amount` was started now. */

@@ -3,7 +3,7 @@ load helper
 
 setup_file() {
     export place=$BATS_FILE_TMPDIR/place
-    cmake --install "$CLEAVE_BUILD_DIR" --prefix "$place" >"$BATS_FILE_TMPDIR/log" 2>&1 ||
+    cmake --install "$CLEAVE_BUILD_DIR" --prefix "$place" --strip >"$BATS_FILE_TMPDIR/log" 2>&1 ||
         { cat "$BATS_FILE_TMPDIR/log"; return 1; }
 }
 
@@ -21,6 +21,16 @@ setup() {
     [ "$output" = "$(cat numbers)" ]
 }
 
+@test "installed programs and libraries are stripped, and bound at the start" {
+    command -v readelf >/dev/null || skip "readelf is not there"
+    find "$place" -type f \( -perm -100 -o -name '*.so*' \) | while read -r file; do
+        [ "$(head -c 4 "$file")" = $'\x7fELF' ] || continue
+        readelf -d "$file" | grep -q 'FLAGS.*NOW' || { echo "$file: not bound at the start"; return 1; }
+        run ! grep -q '\.debug_info' <(readelf -S -W "$file")
+    done
+    readelf -l -W "$place/bin/cleave" | grep -q GNU_RELRO
+}
+
 @test "the installed figures are found" {
     [ -x "$place/libexec/cleave/cleave-figures" ]
     [ ! -e "$place/bin/cleave-figures" ]
@@ -34,6 +44,7 @@ setup() {
     [ -f "$place/share/doc/cleave/docs/guide/first-run.md" ]
     cmp "$CLEAVE_SOURCE_DIR/README.md" "$place/share/doc/cleave/README.md"
     [ -f "$place/share/doc/cleave/examples/plan.c" ]
+    [ -f "$place/share/man/man3/cleave_execute.3" ]
     # Where zsh looks: below /usr, as packages have it, it is another folder than elsewhere.
     [ -f "$place/share/zsh/site-functions/_cleave" ]
     DESTDIR=$BATS_TEST_TMPDIR/root cmake --install "$CLEAVE_BUILD_DIR" --prefix /usr --component runtime >log
@@ -56,6 +67,22 @@ setup() {
         $(pkg-config --libs yaml-0.1 sqlite3 libxxhash libzstd liblzma liblz4 libdeflate libpcre2-8) -lbz2 -lm -pthread
     ./static | cmp - out
     ! ldd static | grep -q libcleave
+}
+
+@test "programs of the page about the library compile, and write what the page shows" {
+    export PKG_CONFIG_PATH=$(dirname "$(find "$place" -name cleave.pc)")
+    "$CLEAVE" sample --force >/dev/null
+    awk '/^```c$/ { into = sprintf("page%02d.c", ++n); next }
+        /^```text$/ { into = sprintf("page%02d.txt", n); next }
+        /^```/ { into = "" }
+        into != "" { print >into }' "$CLEAVE_SOURCE_DIR/docs/guide/library.md"
+    [ "$(ls page*.c | wc -l)" -eq 5 ]
+    for page in page*.c; do
+        cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$page" -o program -pthread $(pkg-config --cflags --libs cleave) \
+            -Wl,-rpath,"$(pkg-config --variable=libdir cleave)"
+        ./program >out
+        diff -u "${page%.c}.txt" out
+    done
 }
 
 @test "examples compile against the installed library: CMake" {
@@ -213,6 +240,12 @@ END
     mkdir root
     dpkg -x packages/cleave_*.deb root
     dpkg -x packages/libcleave-dev_*.deb root
+    # Libraries of several processors lie side by side; debug symbols are separate.
+    [ -f "root/usr/lib/$(cc -dumpmachine)/pkgconfig/cleave.pc" ]
+    gzip -t root/usr/share/man/man3/cleave_execute.3.gz
+    mkdir symbols
+    dpkg -x packages/cleave-dbgsym_*.ddeb symbols
+    [ -n "$(find symbols -name '*.debug')" ]
     # As Debian asks for.
     for name in cleave libcleave-dev; do
         grep -q '^License: Expat' root/usr/share/doc/$name/copyright
@@ -227,7 +260,7 @@ END
     dpkg-deb -f packages/cleave-figures_*.deb Recommends | grep -q gnuplot-nox
     dpkg-deb -f packages/cleave-figures_*.deb Depends | grep -q 'cleave (= '
     [ "$(root/usr/bin/cleave figures umr-fig6)" = "$("$CLEAVE" figures umr-fig6)" ]
-    [ "$(LD_LIBRARY_PATH=root/usr/lib root/usr/bin/cleave --version)" = "$("$CLEAVE" --version)" ]
+    [ "$(LD_LIBRARY_PATH=$(echo root/usr/lib/*/) root/usr/bin/cleave --version)" = "$("$CLEAVE" --version)" ]
 }
 
 @test "uninstall removes all installed files and no others" {

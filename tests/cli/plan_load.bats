@@ -14,7 +14,7 @@ load helper
         cleave 0 plan load --platform $file --load 2000 --json
         has '"policy": "auto"'
         [[ $output =~ \"picked\":\ \"[a-z-]+\" ]]
-        [[ $output =~ \"why\":\ \".+(workers|simulated) ]]
+        [[ $output =~ \"why\":\ \".+(schedule|simulated) ]]
     done
 }
 

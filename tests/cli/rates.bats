@@ -165,6 +165,95 @@ most() {
     done
 }
 
+@test "a rate counts the records of chunks, in files and pipes" {
+    prepare
+    seq 1 40 >in
+    # A chunk is a record.
+    job -i in -N 1 -j 'a*2@10/400ms' --joblog log -- cat
+    cmp in out
+    [ "$(most 0.4 log)" -le 10 ]
+    # A chunk has several: the output is their number, the log the time when it began.
+    local how
+    for how in "" "--block 3" "--policy self" "--unordered"; do
+        # shellcheck disable=SC2086
+        job -i in -j 1@10/200ms $how --joblog log -- wc -l
+        [ "$(awk '{ n += $1 } $1 > 10 { exit 1 } END { print n }' out)" = 40 ]
+        tail -n +2 log | cut -f 3 | paste - out | awk '{ at[NR] = $1; records[NR] = $2 } END {
+            for (i = 1; i <= NR; i++) {
+                sum = 0
+                for (k = i; k <= NR && at[k] - at[i] < 0.1985; k++) sum += records[k]
+                if (sum > 10) { print sum; exit 1 }
+            } }'
+    done
+    { head -n 5 in; sleep 0.1; tail -n +6 in; } | job -j 'a*2@15/100ms,b@20/100ms' -- cat
+    cmp in out
+    { echo n; cat in; } | job --header --split csv --header-out -j 3@8/50ms -- cat
+    { echo n; cat in; } | cmp - out
+    job -i in -j 'a*2@15/100ms,b' --retries 3 -- 'mkdir once 2>/dev/null && exit 1; cat'
+    cmp in out
+}
+
+@test "a rate counts the weights of records" {
+    prepare
+    seq 1 40 | awk '{ print $1 "\t" 1 + ($1 * 7) % 13 }' >in
+    # A chunk is a record: the output has its number in the log and its weight.
+    # shellcheck disable=SC2016
+    job -i in --split lines --weight 2 --block 1 -j 3@60w/300ms --joblog log -- 'read -r id weight; echo "$CLEAVE_CHUNK $weight"'
+    [ "$(cut -d ' ' -f 2 out)" = "$(cut -f 2 in)" ]
+    tail -n +2 log | awk '{ print $1, $3 }' | sort | join - <(sort out) | sort -n -k 2 | cut -d ' ' -f 2- | awk '{ at[NR] = $1; weight[NR] = $2 } END {
+        for (i = 1; i <= NR; i++) {
+            sum = 0
+            for (k = i; k <= NR && at[k] - at[i] < 0.2985; k++) sum += weight[k]
+            if (sum > 60) { print sum; exit 1 }
+        } }'
+    job -i in --split lines --weight 2 -j '2@100w/100ms' --unordered -- cat
+    sort -n out | cmp in -
+    # The rate counts records, and --weight their size.
+    job -i in --split lines --weight 2 -j 'a*2@15/100ms' -- cat
+    cmp in out
+    job -j 2@20w/100ms --split lines --weight 2 -- cat <in
+    cmp in out
+    fails_with 2 -i in --split lines --weight 2 -j 3@10w/s -- cat
+    says "--workers: expected at least 13 in 1 s, which a record takes, got 10"
+    fails_with 2 -i in -N 8 -j 3@5/s -- cat
+    says "--workers: expected at least 8 in 1 s, which a chunk takes, got 5"
+}
+
+@test "a rate counts the records of persistent commands and windows" {
+    prepare
+    command -v python3 >/dev/null || skip "python3 is not there"
+    seq -f 'line %.0f' 1 40 >in
+    tr a-z A-Z <in >upper
+    local how
+    for how in "-j a*2@10/300ms" "--window 4 -j a*2@10/300ms" "--window 16 -j a@10/300ms,b@5/100ms"; do
+        # shellcheck disable=SC2086
+        job --persistent -N 1 $how -i in --joblog log -- "$CLEAVE_SOURCE_DIR/examples/window.py"
+        cmp upper out
+        [ "$(most 0.3 log a)" -le 10 ]
+    done
+    job --persistent --window 4 -j 2@20/100ms -i in -- "$CLEAVE_SOURCE_DIR/examples/window.py"
+    cmp upper out
+}
+
+@test "a command that always asks for a pause ends the run with --halt later" {
+    prepare
+    seq 1 9 >in
+    local how
+    for how in "-j 2" "-i in -N 1 -j 2" "-j 2@100/s"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr timeout "$LONG" "$CLEAVE" run $how --halt soon,later=5 -- \
+            sh -c 'echo "Retry-After: 0.01" >&2; exit 75' $([[ $how = *-i* ]] || echo ::: 1 2 3)
+        [ "$status" -eq 1 ]
+        [[ $stderr = *"cleave: halted: "[56]" commands in a row asked to be run later"* ]]
+    done
+    # A success in between begins the count again.
+    once
+    job -j 1 --halt now,later=2 -- ./later.sh {} ::: 1 2 3 4
+    [ "$(xargs <out)" = "done 1 done 2 done 3 done 4" ]
+    refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, or success=, done= or later= instead of fail=, got 'now,later=5%'" \
+        run --halt now,later=5% -- cat
+}
+
 @test "a rate, later and a worker that is slow for a while" {
     prepare
     seq 1 100 >list
@@ -191,9 +280,11 @@ END
 @test "the summary of a run with rates has the bound and the limit of the time" {
     prepare
     cleave 0 run --json -o out -j 4@4/500ms -- echo {} ::: 1 2 3 4 5 6 7 8 9
-    [[ $output =~ '"bound_s": '[1-9].*'"unlimited_s": '[0-9].*'"limited_by": "'(rates|workers|tail|one\ worker)'"' ]]
-    cleave 0 run --summary -o out -j 4@4/500ms -- echo {} ::: 1 2 3 4 5 6 7 8 9
+    [[ $output =~ '"bound_s": '[1-9].*'"unlimited_s": '[0-9].*'"limited_by": "'(rates|workers|tail|waiting|one\ worker)'"' ]]
+    cleave 0 run -o out -j 4@4/500ms -- echo {} ::: 1 2 3 4 5 6 7 8 9
     [[ $stderr =~ '; at least '[1-9][.][0-9]+' s, limited by ' ]]
+    cleave 0 run --summary -o out -j 4@4/500ms -- echo {} ::: 1 2 3 4 5 6 7 8 9
+    [[ $stderr =~ ' times the bound, '[1-9][.0-9]*' s: ' ]]
     cleave 0 run --json -o out -j 4 -- echo {} ::: 1 2 3
     has '"limited_by": null'
 }
@@ -212,8 +303,10 @@ END
         run -j 60/min -- echo {} ::: 1
     refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got ''" \
         run -j @60/min -- echo {} ::: 1
-    refuses "--workers: a rate counts items; expected '... {} ::: ITEM...', '-a FILE' or '--each'" \
-        run -j 2@60/min -i "$CLEAVE_SOURCE_DIR/README.md" -- cat
+    refuses "--workers: a rate counts records, which --fetch does not know; expected files or a pipe" \
+        run -j 2@60/min -i x --fetch 'cat {}' --size 3 -- cat
+    refuses "--workers: with hosts, expected the slots of each, 1 to 4096, or 100%, got '2@60/min'" \
+        run --hosts a,b -j 2@60/min -- cat
     refuses "--workers: 'w' in a rate counts weights; expected --weight COLUMN or --weight COMMAND" \
         run -j 2@60w/min -- echo {} ::: 1
 }
@@ -229,6 +322,9 @@ END
     # Starts on a: at most five in a second.
     sed -n 's/.*"done","worker":"a.*"start":\([0-9.e-]*\),.*/\1/p' t.jsonl | sort -g | awk '{ at[NR] = $1 } END {
         for (i = 6; i <= NR; i++) if (at[i] - at[i - 5] < 1 - 1e-6) { print at[i]; exit 1 } }'
+    # The costs of workers are not known at first.
+    cleave 0 simulate items --platform "$CLEAVE_SOURCE_DIR/examples/equal.yaml" --costs "$CLEAVE_SOURCE_DIR/examples/jobs.log" \
+        --rates '*@2/min' --param trust=0
     cleave 0 simulate items --platform p.yaml --sizes sizes --rates '*@5w/s' --policy items-list --stalls 60s,1s --runs 3
     has 'bound     3.0000 s (rates)'
     local rate

@@ -83,7 +83,7 @@ load helper
     done
     [ "$(sort -u "$BATS_TEST_TMPDIR/picked" | wc -l)" = 2 ]
     cleave 0 plan load -p $LAB -l 2000 --reads stream --hold 200 --error 0.2 --no-gantt
-    has "picked by auto: it ends first of 2 policies simulated"
+    has "picked by auto: least mean of 2 policies simulated with error"
 }
 
 @test "results come back where chunks stay open and sends overtake" {

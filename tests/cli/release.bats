@@ -43,13 +43,40 @@ END
 END
 }
 
-@test "recipes and the list of release contents name every library" {
+@test "static programs come with the licence of every library in them" {
+    # shellcheck disable=SC2046
+    set -- $(sed -n '/^target_link_libraries(cleave-portable/,/)/p' CMakeLists.txt | sed -n 's/)$//; /^    yaml/p')
+    [ $# -ge 9 ]
+    for library; do
+        case $library in m) continue ;; esac
+        grep -q "^lib$library\.a " packaging/linked.txt || { echo "packaging/linked.txt: no lib$library.a"; return 1; }
+    done
+    run tools/licenses "$BATS_TEST_TMPDIR/made"
+    [ "$status" -ne 77 ] || skip "$output"
+    [ "$status" -eq 0 ]
+    made=$BATS_TEST_TMPDIR/made
+    grep -v '^#' packaging/linked.txt | while read -r _ name licence; do
+        [ -s "$made/$name.txt" ]
+        grep -qx "PackageLicenseDeclared: $licence" "$made/cleave.spdx"
+        grep -qx "Relationship: SPDXRef-cleave STATIC_LINK SPDXRef-$name" "$made/cleave.spdx"
+    done
+    [ -s "$made/LGPL-2.1" ]
+    # Every part has a version.
+    run ! grep -x 'PackageVersion: *' "$made/cleave.spdx"
+    tools/licenses "$BATS_TEST_TMPDIR/again"
+    diff -r "$made" "$BATS_TEST_TMPDIR/again"
+    run tools/licenses "$BATS_TEST_TMPDIR/none" false
+    [ "$status" -ne 0 ]
+    [ ! -e "$BATS_TEST_TMPDIR/none/cleave.spdx" ]
+}
+
+@test "recipes and the list of linked libraries name every library" {
     # As the build asks for them.
     sed -n 's/^cleave_need([A-Z0-9]* [^ ]* lib\(.*\)-dev)$/\1/p' cmake/CleaveDependencies.cmake |
         sed 's/yaml-.*/yaml/; s/sqlite3/sqlite/' >"$BATS_TEST_TMPDIR/names"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -ge 7 ]
     while read -r name; do
-        for file in packaging/conda/meta.yaml tools/make-release packaging/spack/package.py; do
+        for file in packaging/conda/meta.yaml packaging/linked.txt packaging/spack/package.py; do
             case $name:$file in lzma:*spack*) name=xz ;; esac
             grep -q "$name" "$file" || {
                 echo "$file does not name $name"
@@ -57,6 +84,42 @@ END
             }
         done
     done <"$BATS_TEST_TMPDIR/names"
+}
+
+@test "the recipe for conda is YAML, and the one for Spack is Python" {
+    python3 -c 'import yaml' 2>/dev/null || skip "Python has no yaml"
+    python3 - <<'END'
+import re, runpy, sys, types, yaml
+
+text = open("packaging/conda/meta.yaml").read()
+version = re.search(r'set version = "(.*?)"', text)[1]
+text = re.sub(r"{%.*?%}", "", text).replace("{{ version }}", version)
+recipe = yaml.safe_load(re.sub(r"{{ *(\w+)\((.*?)\) *}}", r"\1 of it", text).replace("# [not linux]", ""))
+assert recipe["package"]["version"] == version
+assert set(recipe["requirements"]) == {"build", "host", "run"}
+assert any("--strip" in line for line in recipe["build"]["script"])
+
+# Names of Spack that the recipe uses.
+asked = []
+class CMakePackage:
+    @staticmethod
+    def define(name, value): return f"-D{name}={value}"
+names = dict.fromkeys("license variant conflicts generator".split(), lambda *a, **k: None)
+names.update(CMakePackage=CMakePackage, version=lambda v: asked.append(v), Executable=None,
+             depends_on=lambda what, **k: asked.append(what),
+             run_after=lambda *a: lambda f: f, on_package_attributes=lambda **k: lambda f: f)
+sys.modules["spack"] = types.ModuleType("spack")
+package = sys.modules["spack.package"] = types.ModuleType("spack.package")
+package.__dict__.update(names, __all__=list(names))
+made = runpy.run_path("packaging/spack/package.py")["Cleave"]()
+assert version in asked and "openssl@3:" in asked
+assert "-DCLEAVE_WERROR=False" in made.cmake_args()
+
+cited = yaml.safe_load(open("CITATION.cff"))
+for work in cited["references"]:
+    assert work["year"] > 2000 and work["title"] and work["authors"], work
+    assert all(author["given-names"] for author in work["authors"])
+END
 }
 
 @test "recipes name the version that this is" {

@@ -323,3 +323,20 @@ END
 that knows its last moment, such as umr-plus" \
         plan load -p "$pair" -l 100 --policy self
 }
+
+@test "auto tries policies that decide during the run with messages in turn, too" {
+    local file=$BATS_TEST_TMPDIR/five.yaml job turn first
+    cleave 0 platform -w 5 --heterogeneity 8 --seed 1 --bandwidth 8 --latency 0.3 --compute-latency 0.5 --port one
+    echo "$output" >"$file"
+    job="-p $file -l 300 --reads stream --hold 100 --result-ratio 1 --json"
+    cleave 0 plan load $job --policy learn
+    first=$(number makespan)
+    cleave 0 plan load $job --policy learn --in-turn
+    turn=$(number makespan)
+    awk -v turn="$turn" -v first="$first" 'BEGIN { exit !(turn < first) }'
+    cleave 0 plan load $job --trace "$BATS_TEST_TMPDIR/auto.jsonl"
+    has '; messages keep their order"'
+    near "$(number makespan)" "$turn" 1e-9
+    cleave 0 replay "$BATS_TEST_TMPDIR/auto.jsonl"
+    has "the same"
+}

@@ -28,6 +28,16 @@ draws() {
     [ "$(grep '%  ' lines | awk '{ print length }' | sort -n | tail -n 1)" -le 99 ]
 }
 
+@test "--progress json writes objects for programs" {
+    prepare
+    "$CLEAVE" run -q -i in -j 1 --block 20M --progress json -o out -- ./some 2>err &
+    until grep -q '"done":3000000,' err; do sleep 0.02; done
+    touch go
+    wait $!
+    grep -qE '^\{"progress":\{"elapsed_s":[0-9.e-]+,"left_s":([0-9.e-]+|null),"done":3000000,"total":10000000,"failed":0,"text":"[0-9.]+s.*  3\.0 MB of 10\.0 MB  0 chunks  1 of 1 busy"\}\}$' err
+    run ! grep -v '^{"progress":{"elapsed_s":.*}}$' err
+}
+
 @test "the bar of a resume covers the remaining input" {
     prepare
     # shellcheck disable=SC2016

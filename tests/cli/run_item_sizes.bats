@@ -109,7 +109,7 @@ begun() {
         run --weight 2 -- echo ::: 1 b
     refuses "--weight: expected a number for each of 2 items from 'head -n 1', got fewer" \
         run --weight 'head -n 1' -- echo ::: 1 2
-    refuses "--weight: 'cat; false' failed" run --weight 'cat; false' -- echo ::: 1 2
+    refuses "--weight: 'cat; false' failed with status 1" run --weight 'cat; false' -- echo ::: 1 2
     refuses "expected --weight or --costs, got both" run --weight 1 --costs x -- echo ::: 1 2
     printf 'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n1\t:\t1\t2\t0\t0\t0\t0\tls\n' >log
     refuses "--costs: 'log' has none of these commands" run --costs log -- echo ::: 1 2

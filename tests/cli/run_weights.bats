@@ -98,6 +98,14 @@ SUM="awk -F'[:,}]' '{ n++; t += \$5 } END { print n, t }'"
     cmp many out
     job -i many --weight "cat" --unordered -j 2 -- cat
     sort -n out | cmp - many
+    # A pipe is read to its end first.
+    { head -n 1000 many; sleep 0.1; tail -n +1001 many; } | job --weight "cat" --unordered -j 2 -- cat
+    sort -n out | cmp - many
+    gzip <in.fa | job --split fasta --weight "awk '/^>/ { if (NR > 1) print 1 } END { print 1 }'" --block 2 -j 2 -- grep -c '>'
+    [ "$(sort -u out)" = 2 ]
+    gzip -k in.fa
+    job -i in.fa.gz --weight "awk '/^>/ { print 1 }'" --block 2 -j 2 -- grep -c '>'
+    [ "$(sort -u out)" = 2 ]
 }
 
 @test "records without a weight have the default" {
@@ -142,7 +150,11 @@ SUM="awk -F'[:,}]' '{ n++; t += \$5 } END { print n, t }'"
     sed '77s/"tokens": [0-9]*/"tokens": -1/' in.jsonl >bad.jsonl
     cat bad.jsonl | fails_with 2 --weight .usage.tokens -- cat
     says "standard input: record 77: expected a weight of 0 or more from .usage.tokens, got '-1'"
-    cat in.jsonl | fails_with 2 --weight 'cut -c1' -- cat
+    cat in.jsonl | started --weight 'echo 1'
+    says "standard input: --weight: expected a number for each of 200 records from 'echo 1', got fewer"
+    mkfifo pipe
+    cat in.jsonl >pipe &
+    started -i pipe --weight 'cut -c1'
     says "--weight: a command weighs files, got a stream; expected .FIELD or a column"
 }
 

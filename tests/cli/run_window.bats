@@ -38,6 +38,11 @@ def misbehave(number, chunk):
     if how == "twice": put(0, number, chunk.upper()); put(0, number, chunk.upper())
     if how == "long": put(0, number, b"short", 1000); os._exit(0)
     if how == "text": os.write(1, b"hello, world\n")
+    if how == "lose" and not os.path.exists(os.environ["LOG"] + ".lost"):
+        open(os.environ["LOG"] + ".lost", "w")
+        os.kill(os.getppid(), signal.SIGKILL)
+        os._exit(0)
+    if how == "lose": held.append((number, chunk))
     if how == "later":
         if os.path.exists(os.environ["LOG"] + ".later"): held.append((number, chunk))
         else: open(os.environ["LOG"] + ".later", "w"); put(2, number, value=50)
@@ -218,6 +223,32 @@ END
         python3 "$BATS_FILE_TMPDIR/command.py" later
     cmp expected <(sed 's/FINE/BAD/' out)
     [ "$(asked bad)" = 2 ]
+}
+
+@test "hosts named on the command line have windows, and chunks of a lost host go to others" {
+    prepare
+    # A stand-in for ssh: the host is the first word after the options.
+    cat >ssh <<'END'
+#!/bin/sh
+while :; do case $1 in -o | -p | -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
+shift
+exec sh -c "$*"
+END
+    chmod +x ssh
+    for hosts in a:2,b a:1,:; do
+        touch log.lost
+        job --persistent --window 4 -N 1 -i in --hosts "$hosts" --ssh "$PWD/ssh" --remote "$CLEAVE" \
+            --env "LOG=$LOG" -- python3 "$BATS_FILE_TMPDIR/command.py" lose
+        cmp expected out
+    done
+    rm -f log log.lost
+    job --persistent --window 4 -N 1 -i in --hosts a:2,b:1 --ssh "$PWD/ssh" --remote "$CLEAVE" \
+        --env "LOG=$LOG" -- python3 "$BATS_FILE_TMPDIR/command.py" lose
+    cmp expected out
+    says "lost, its chunks go elsewhere"
+    [ "$(asked bad)" = 2 ]
+    refuses "host 'a' leads others (--via), which it cannot with --window: leave --via out, so that all are reached from here" \
+        run --persistent --window 4 -N 1 -i in --hosts a,b --via a:b --ssh "$PWD/ssh" -- cat
 }
 
 @test "after kill -9 at most the window of each command is asked again" {

@@ -284,17 +284,21 @@ per_stream workers " ]
         grep -q '"start":0.434703191'
 }
 
-@test "the shortest round for all workers, and separate margins" {
-    local one
+@test "the shortest round for one master leaves out a slow starter, and margins may differ" {
+    local one period
     cleave 0 plan streams -p $CAMERAS --cip --json
     valid_json
-    # The delays of all fit into the round; a third more of them does not.
-    near "$(number period)" 6 1e-9
+    # The delays of all fit into the round.
+    period=$(number period)
+    has '"name": "board", "theta": null, "first_load": null, "delay": null, "reason": "its two latencies'
     sum=$(sed -n 's/.*"delay": \([-0-9.e+]*\).*/\1/p' <<<"$output" | awk '{ s += $1 } END { print s }')
-    awk -v s="$sum" 'BEGIN { exit !(s > 1 && s <= 6 * (1 + 1e-9)) }'
-    has '"theta": 0.5, "first_load": 712.8'
+    awk -v s="$sum" -v p="$period" 'BEGIN { exit !(s > 0 && p < 2 && s <= p * (1 + 1e-5)) }'
+    # A longer round has work for all.
     cleave 0 plan streams -p $CAMERAS --cip --margin 0.5
-    has "one stream, 14 workers"
+    has "one stream, 14 of 14 workers"
+    cleave 0 plan streams -p $CAMERAS --cip
+    has "one stream, 13 of 14 workers"
+    has "board     its two latencies of computing take 6 s, a round of the others lasts"
     refuses "--cip: is about one stream and all workers; leave out --period" \
         plan streams -p $CAMERAS --cip --period 2
     cleave 0 plan streams -p $CAMERAS --period 2 --margin 0.1 --json

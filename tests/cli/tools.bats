@@ -10,7 +10,7 @@ load helper
     cd "$house/empty"
     find "$house" -type f -exec cksum {} + | sort >"$BATS_TEST_TMPDIR/before"
     for tool in make-man make-completions make-page make-samples make-dist make-image make-release make-site \
-        make-wheel make-cast fuzz lint room-maps mutants; do
+        make-wheel make-man3 licenses make-cast fuzz lint room-maps mutants; do
         for option in --help -h --no-such-option; do
             run ! "$house/tools/$tool" "$option"
             [[ $output == *usage:* ]] || { echo "$tool $option: $output"; return 1; }

@@ -259,7 +259,7 @@ static void check_policy(const struct trial *trial)
 /* It plans and simulates all other policies, which are tested as well. */
 static bool tries_others(const struct cleave_policy *policy)
 {
-    return strcmp(policy->name, "auto") == 0 || strcmp(policy->name, "portfolio") == 0;
+    return strcmp(policy->name, "auto") == 0;
 }
 
 static void every_policy_on(enum cleave_port port, double error, double ratio)

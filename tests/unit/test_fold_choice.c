@@ -21,7 +21,7 @@ enum { WORKERS = 5, MOST = 64, NAMES = 8 * MOST, GRAIN = 65536 };
 struct value {
     unsigned char chunks[MOST];
     size_t count;
-    uint64_t begin, end, bytes; /* adjacent gaps are part of it */
+    uint64_t begin, end, bytes;
     uint32_t holder; /* where it lies, or went ahead to                                */
     uint32_t owner;  /* its worker until it is folded */
     bool there, busy;
@@ -33,7 +33,7 @@ struct world {
     uint32_t max;
     struct value values[NAMES]; /* by name */
     uint64_t names;
-    bool again[MOST], gap[MOST];
+    bool again[MOST];
     struct cv_fold_step steps[WORKERS]; /* folds in progress */
     size_t nsteps;
 };
@@ -43,16 +43,9 @@ static bool is_free(const struct value *value)
     return value->there && !value->busy;
 }
 
-/* Whether nothing lies between the two but gaps. */
-static bool adjoin(const struct world *world, const struct value *left,
-                   const struct value *right)
+static bool adjoin(const struct value *left, const struct value *right)
 {
-    if (!is_free(left) || !is_free(right) || left->end > right->begin)
-        return false;
-    for (uint64_t c = left->end; c < right->begin; c++)
-        if (!world->gap[c])
-            return false;
-    return true;
+    return is_free(left) && is_free(right) && left->end == right->begin;
 }
 
 /* The free neighbour after the partial of that name; 0: none. Names are from 1. */
@@ -61,7 +54,7 @@ static uint64_t after(const struct world *world, uint64_t name)
     if (!is_free(&world->values[name]))
         return 0;
     for (uint64_t i = 1; i < world->names; i++)
-        if (i != name && adjoin(world, &world->values[name], &world->values[i]))
+        if (i != name && adjoin(&world->values[name], &world->values[i]))
             return i;
     return 0;
 }
@@ -326,20 +319,14 @@ static bool begin_step(struct world *world, const bool *may)
     return true;
 }
 
-/* Whether a partial touches what the step makes, with nothing but gaps between. */
+/* Whether a partial touches what the step makes. */
 static bool touches(const struct world *world, const struct value *value,
                     const struct cv_fold_step *step)
 {
     const struct value *first = &world->values[step->parts[0].id];
     const struct value *last = &world->values[step->parts[step->count - 1].id];
-    const bool before = value->end <= first->begin;
-    const uint64_t begin = before ? value->end : last->end;
-    const uint64_t end = before ? first->begin : value->begin;
 
-    for (uint64_t c = begin; c < end; c++)
-        if (!world->gap[c])
-            return false;
-    return true;
+    return value->end == first->begin || value->begin == last->end;
 }
 
 static bool could_go(const struct world *world, const bool *may,
@@ -487,34 +474,29 @@ static void lose(struct world *world, struct cv_random *random, uint32_t worker)
             add_chunk(world, c, (worker + 1 + draw(random, WORKERS - 1)) % WORKERS, 1);
 }
 
-/* All chunks except the gaps are in the last partial, once, and in order. */
+/* All chunks are in the last partial, once, and in order. */
 static void check_result(const struct world *world, uint32_t chunks)
 {
-    uint32_t expected = 0;
     uint64_t id, bytes;
     uint32_t holder;
     bool seen[MOST] = { false };
 
-    for (uint32_t c = 0; c < chunks; c++)
-        expected += !world->gap[c];
-    if (expected == 0)
-        return;
     assert_true(cv_fold_plan_last(world->plan, &id, &holder, &bytes));
     assert_int_equal(holder, world->values[id].holder);
     assert_int_equal(bytes, world->values[id].bytes);
     for (size_t i = 0; i < world->values[id].count; i++) {
         const unsigned char chunk = world->values[id].chunks[i];
 
-        assert_false(seen[chunk] || world->gap[chunk]);
+        assert_false(seen[chunk]);
         seen[chunk] = true;
         assert_true(world->commutative || i == 0 ||
                     chunk > world->values[id].chunks[i - 1]);
     }
-    assert_int_equal(world->values[id].count, expected);
+    assert_int_equal(world->values[id].count, chunks);
 }
 
 static void all_are_folded_once(struct world *world, struct cv_random *random,
-                                uint32_t chunks, bool gaps)
+                                uint32_t chunks)
 {
     uint32_t order[MOST] = { 0 }, added = 0, losses = 0;
 
@@ -533,18 +515,8 @@ static void all_are_folded_once(struct world *world, struct cv_random *random,
             may[world->steps[i].at] = false;
         world->patient = (added < chunks || world->nsteps > 0) && draw(random, 2) == 0;
         if (added < chunks && draw(random, 8) != 0) {
-            const uint32_t chunk = order[added++];
-
-            if (gaps && chunk % 5 == 3) {
-                assert_int_equal(cv_fold_plan_add(world->plan, 0, chunk, chunk + 1u,
-                                                  CV_FOLD_NOBODY, 0, NULL),
-                                 CLEAVE_OK);
-                world->gap[chunk] = true;
-            } else {
-                add_chunk(world, chunk, draw(random, WORKERS),
-                          draw(random, 4) == 0 ? draw(random, 1 << 21)
-                                               : draw(random, 100));
-            }
+            add_chunk(world, order[added++], draw(random, WORKERS),
+                      draw(random, 4) == 0 ? draw(random, 1 << 21) : draw(random, 100));
         } else if (begin_step(world, may)) {
             continue;
         } else if (world->nsteps > 0 && draw(random, 3) == 0) {
@@ -579,10 +551,10 @@ static void at_random(void **state)
         world.names = 1;
         world.commutative = round % 2 == 1;
         world.max = max[round / 2 % 4];
-        assert_int_equal(cv_fold_plan_new(WORKERS, world.commutative, world.max,
+        assert_int_equal(cv_fold_plan_new(WORKERS, world.commutative, false, world.max,
                                           &world.plan, NULL),
                          CLEAVE_OK);
-        all_are_folded_once(&world, &random, 1 + draw(&random, 50), round % 3 == 0);
+        all_are_folded_once(&world, &random, 1 + draw(&random, 50));
         cv_fold_plan_free(world.plan);
     }
 }

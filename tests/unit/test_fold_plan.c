@@ -18,7 +18,7 @@ static struct cv_fold_plan *make(uint32_t nworkers, bool commutative, uint32_t m
 {
     struct cv_fold_plan *plan;
 
-    assert_int_equal(cv_fold_plan_new(nworkers, commutative, max, &plan, NULL),
+    assert_int_equal(cv_fold_plan_new(nworkers, commutative, false, max, &plan, NULL),
                      CLEAVE_OK);
     return plan;
 }
@@ -130,19 +130,91 @@ static void keeps_one_at_home_first(void **state)
     cv_fold_plan_free(plan);
 }
 
-static void joins_over_gaps(void **state)
+/* --- workers that do not reach each other -------------------------------------------------- */
+
+static struct cv_fold_plan *make_apart(bool commutative)
 {
-    struct cv_fold_plan *plan = make(WORKERS, false, 2);
+    struct cv_fold_plan *plan;
+
+    assert_int_equal(cv_fold_plan_new(WORKERS, commutative, true, 16, &plan, NULL),
+                     CLEAVE_OK);
+    return plan;
+}
+
+static void apart_only_neighbours_of_one_worker_are_folded(void **state)
+{
+    struct cv_fold_plan *plan = make_apart(false);
+    struct cv_fold_step step;
 
     (void)state;
-    add(plan, 1, 0, 10, 0, 5);
-    add(plan, 2, 30, 40, 1, 5);
+    add_all(plan, "0112201", 10);
+    assert_int_equal(cv_fold_plan_ready(plan), 4);
+    /* Patience waits for a full call. */
+    assert_false(cv_fold_plan_next(plan, ALL, true, &step));
+    step = expect(plan, ALL, 1, 2, 2);
+    cv_fold_plan_done(plan, &step, 20, 10);
+    expect(plan, ALL, 2, 2, 4);
     expect_none(plan, ALL);
-    add(plan, 0, 20, 30, CV_FOLD_NOBODY, 0);
+    cv_fold_plan_free(plan);
+}
+
+static void apart_partials_of_one_worker_are_folded_in_any_order(void **state)
+{
+    struct cv_fold_plan *plan = make_apart(true);
+    struct cv_fold_step step;
+
+    (void)state;
+    add_all(plan, "01202", 10);
+    assert_true(cv_fold_plan_next(plan, ALL, false, &step));
+    assert_int_equal(step.at, 0);
+    assert_int_equal(step.count, 2);
+    assert_int_equal(step.parts[1].id, 4);
+    cv_fold_plan_done(plan, &step, 20, 10);
+    assert_true(cv_fold_plan_next(plan, ALL, false, &step));
+    assert_int_equal(step.at, 2);
     expect_none(plan, ALL);
-    add(plan, 0, 10, 20, CV_FOLD_NOBODY, 0);
+    cv_fold_plan_free(plan);
+}
+
+/* --- partials that leave --------------------------------------------------------------------- */
+
+static bool of_worker_one(void *context, const struct cv_fold_leaver *partial)
+{
+    struct cv_fold_leaver *last = context;
+
+    *last = *partial;
+    return partial->holder == 1;
+}
+
+static void a_picked_partial_stays_or_leaves(void **state)
+{
+    static const bool only_one[WORKERS] = { [1] = true };
+    struct cv_fold_plan *plan = make_apart(false);
+    struct cv_fold_leaver partial, last;
+    struct cv_fold_step step;
+
+    (void)state;
+    add_all(plan, "0011", 10);
+    step = expect(plan, only_one, 1, 2, 3);
+    /* One that is being folded is not free. */
+    assert_false(cv_fold_plan_pick(plan, of_worker_one, &last, &partial));
+    assert_int_equal(last.id, 2);
+    assert_true(last.grows);
+    cv_fold_plan_done(plan, &step, 9, 15);
+    assert_true(cv_fold_plan_pick(plan, of_worker_one, &last, &partial));
+    assert_int_equal(partial.id, 9);
+    assert_int_equal(partial.bytes, 15);
+    assert_int_equal(partial.begin, 20);
+    assert_int_equal(partial.end, 40);
+    assert_int_equal(partial.covers, 20);
+    assert_false(partial.grows);
+    assert_false(cv_fold_plan_pick(plan, of_worker_one, &last, &partial));
+    cv_fold_plan_stay(plan, 9);
+    assert_true(cv_fold_plan_pick(plan, of_worker_one, &last, &partial));
+    cv_fold_plan_leave(plan, 9);
     assert_int_equal(cv_fold_plan_count(plan), 2);
-    expect(plan, ALL, 0, 2, 1);
+    assert_false(cv_fold_plan_holds(plan, 1));
+    assert_true(cv_fold_plan_holds(plan, 0));
     cv_fold_plan_free(plan);
 }
 
@@ -413,7 +485,9 @@ int main(void)
         cmocka_unit_test(prefers_what_lies_together),
         cmocka_unit_test(folds_where_it_may),
         cmocka_unit_test(keeps_one_at_home_first),
-        cmocka_unit_test(joins_over_gaps),
+        cmocka_unit_test(apart_only_neighbours_of_one_worker_are_folded),
+        cmocka_unit_test(apart_partials_of_one_worker_are_folded_in_any_order),
+        cmocka_unit_test(a_picked_partial_stays_or_leaves),
         cmocka_unit_test(takes_every_partial_if_few),
         cmocka_unit_test(shares_many_partials),
         cmocka_unit_test(takes_the_longest_then_the_nearest),

@@ -303,6 +303,17 @@ static void the_smallest_kind_is_tested_first(void **state)
     end(&scene);
 }
 
+/* The first worker has read all; the others are asked for their progress, and answer. */
+static void drains(struct scene *scene, double units, double time_s)
+{
+    tell(scene, (struct cleave_event){
+                    .kind = CLEAVE_DRAINED, .units = units, .time_s = time_s });
+    for (uint32_t w = 1; w < WORKERS; w++) {
+        assert_null(ordered(scene, CLEAVE_EXTEND, 0));
+        reads(scene, w, 0.9 * units, 0, time_s + 1e-4);
+    }
+}
+
 /* Without output the work after the end of the input is unknown: a chunk is extended by
  * the worth of a start, 0.5 s here, and then ends. */
 static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
@@ -314,8 +325,7 @@ static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
     all_start(&scene, 0.5);
     scene.view.units_left = 3 * SHARE;
     reads(&scene, 0, 0.9 * SHARE, 0, 0.9);
-    tell(&scene,
-         (struct cleave_event){ .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 0.95 });
+    drains(&scene, SHARE, 0.95);
     assert_non_null(ordered(&scene, CLEAVE_EXTEND, 0));
     assert_true(ordered(&scene, CLEAVE_EXTEND, 0)->units < 0.3 * SHARE);
     end(&scene);
@@ -323,10 +333,51 @@ static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
     all_start(&scene, 0.5);
     scene.view.units_left = 3 * SHARE;
     reads(&scene, 0, 0.9 * SHARE, 0, 1.4);
-    tell(&scene,
-         (struct cleave_event){ .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 1.45 });
+    drains(&scene, SHARE, 1.45);
     assert_null(ordered(&scene, CLEAVE_EXTEND, 0));
     assert_non_null(ordered(&scene, CLEAVE_CLOSE, 0));
+    end(&scene);
+}
+
+/* A command that has just read its first input may not have worked on it: reading in less than the
+ * clock's inaccuracy shows no speed, and a decision a moment later asks again. */
+static void a_first_gulp_shows_no_speed(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 4);
+    all_start(&scene, 0.5);
+    scene.view.units_left = 3 * SHARE;
+    for (uint32_t w = 1; w < WORKERS; w++)
+        reads(&scene, w, 0.1 * SHARE, 100, 0.504);
+    reads(&scene, 0, SHARE, 100, 1.5);
+    tell(&scene,
+         (struct cleave_event){ .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 1.5 });
+    for (uint32_t w = 1; w < WORKERS; w++)
+        assert_non_null(ordered(&scene, CLEAVE_QUERY, w));
+    for (uint32_t w = 1; w < WORKERS; w++)
+        reads(&scene, w, 0.11 * SHARE, 100, 1.5001);
+    /* The others read a tenth in the same second: nearly all that is left is its own. */
+    assert_non_null(ordered(&scene, CLEAVE_EXTEND, 0));
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 0)->units > 1.5 * SHARE);
+    end(&scene);
+}
+
+/* Equal ranges end with whole records. The records left go to a chunk that was read and is open: a
+ * command of their own would cost a start. */
+static void records_left_extend_a_chunk(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 4);
+    all_start(&scene, 0.5);
+    scene.view.units_left = 400;
+    tell(&scene, (struct cleave_event){
+                     .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 0.5013 });
+    assert_non_null(ordered(&scene, CLEAVE_EXTEND, 0));
+    assert_null(ordered(&scene, CLEAVE_CLOSE, 0));
     end(&scene);
 }
 
@@ -519,6 +570,8 @@ int main(void)
         cmocka_unit_test(unknown_kinds_get_a_test),
         cmocka_unit_test(the_smallest_kind_is_tested_first),
         cmocka_unit_test(a_chunk_whose_rest_is_unknown_ends_soon),
+        cmocka_unit_test(a_first_gulp_shows_no_speed),
+        cmocka_unit_test(records_left_extend_a_chunk),
         cmocka_unit_test(a_slow_link_limits_a_share),
         cmocka_unit_test(a_chunk_read_at_once_is_closed),
         cmocka_unit_test(a_worker_that_does_not_answer_blocks_no_other),

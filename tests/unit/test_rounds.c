@@ -252,6 +252,64 @@ static void bound_holds_for_all_short_words(void **state)
     }
 }
 
+/* Every word of up to 4 chunks over 2 workers with every order of returns, sized by its
+ * program: no plan is longer than the best of them. */
+static double best_of_all_orders(const struct cv_rounds *rounds, uint32_t n,
+                                 struct cv_arena *arena)
+{
+    double best_s = INFINITY;
+
+    for (uint32_t word = 0; word < 1u << n; word++)
+        for (uint32_t order = 0; order < 256; order++) { /* n digits of base 4 */
+            uint32_t worker[4], back[4], seen = 0;
+            double units[4];
+            struct cv_rounds_plan plan = { n, worker, units, back, INFINITY };
+
+            for (uint32_t k = 0; k < n; k++) {
+                worker[k] = word >> k & 1;
+                back[k] = order >> 2 * k & 3;
+                seen |= 1u << back[k];
+            }
+            if (seen != (1u << n) - 1 || order >> 2 * n != 0)
+                continue;
+            assert_int_equal(cv_rounds_lp(rounds, &plan, arena, NULL), CLEAVE_OK);
+            best_s = fmin(best_s, plan.makespan_s);
+        }
+    return best_s;
+}
+
+static void short_plans_are_not_beaten(void **state)
+{
+    (void)state;
+    for (uint32_t number = 0; number < 12; number++) {
+        double memory[2], best_s = INFINITY, work;
+        struct cv_rounds_plan plan;
+        struct cv_trip trips[2];
+        struct cv_rounds rounds;
+        struct cv_arena arena;
+
+        make(&rounds, trips, 2, number);
+        rounds.load = 30; /* few chunks are best */
+        memory[0] = memory[1] = 12;
+        rounds.memory = number % 2 == 0 ? memory : NULL;
+        cv_arena_init(&arena);
+        for (uint32_t n = 1; n <= 4; n++)
+            best_s = fmin(best_s, best_of_all_orders(&rounds, n, &arena));
+        assert_true(isfinite(best_s));
+        assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL),
+                         CLEAVE_OK);
+        assert_true(plan.makespan_s <= best_s * (1 + 1e-9));
+        near(by_definition(&rounds, &plan) / plan.makespan_s, 1, 1e-9);
+        assert_int_equal(cv_rounds_for_lifespan(&rounds.returns, rounds.memory, best_s,
+                                                CV_ROUNDS_FAST, 1, &arena, &plan, &work,
+                                                NULL),
+                         CLEAVE_OK);
+        assert_true(work >= rounds.load * (1 - 1e-9));
+        assert_true(by_definition(&rounds, &plan) <= best_s);
+        cv_arena_done(&arena);
+    }
+}
+
 /* The work for a lifespan ends by then, and takes about that long as a load. */
 static void lifespans_are_kept(void **state)
 {
@@ -360,6 +418,7 @@ int main(void)
         cmocka_unit_test(programs_are_no_worse),
         cmocka_unit_test(plans_lie_between),
         cmocka_unit_test(bound_holds_for_all_short_words),
+        cmocka_unit_test(short_plans_are_not_beaten),
         cmocka_unit_test(lifespans_are_kept),
         cmocka_unit_test(sizes_are_those_that_were_measured),
         cmocka_unit_test(many_workers),

@@ -153,12 +153,13 @@ static void trials_may_try(void **state)
                                       .units_total = 10,
                                       .lifespan_s = 0 };
     const struct cv_forecast forecast = cv_native_forecast(platform);
+    struct cleave_setup setup = { .forecast = &forecast };
     struct cleave_view in_time = view;
     struct cleave_error err;
     double value = 0;
 
     (void)state;
-    if (forecast.mean(&forecast, &curious, &view, 1, NULL, &value, &err) != CLEAVE_OK)
+    if (cleave_setup_forecast(&setup, &curious, &view, 1, &value, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     assert_true(value > 0);
     in_time.lifespan_s = 2 * value;

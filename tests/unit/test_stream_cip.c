@@ -171,6 +171,49 @@ static void a_round_without_contention_or_gaps(void **state)
     cv_arena_done(&arena);
 }
 
+/* With workers that start slowly: all that are served have something to do, and those that are
+ * left out would not. */
+static void slow_starters_are_left_out(void **state)
+{
+    struct cv_arena arena;
+    struct cleave_error err;
+    unsigned left = 0, kept = 0;
+
+    (void)state;
+    cv_arena_init(&arena);
+    for (uint32_t number = 0; number < 2000; number++) {
+        struct scene scene, some;
+        uint32_t served[MOST], count, next = 0;
+        struct cv_cip cip;
+
+        random_scene(&scene, number);
+        scene.workers[number % scene.ring.n].compute_latency_s *= 1 + number % 200;
+        if (cv_stream_cip_served(&scene.ring, 0.2, &arena, &cip, served, &count, &err) !=
+            CLEAVE_OK)
+            continue;
+        some = scene;
+        some.ring.workers = some.workers;
+        some.ring.n = count;
+        assert_true(count > 0);
+        for (uint32_t w = 0; w < scene.ring.n; w++) {
+            if (next == count || served[next] != w) {
+                assert_true(2 * scene.workers[w].compute_latency_s >= cip.tau_s);
+                left++;
+                continue;
+            }
+            assert_true(cip.first_load[next] > 0);
+            some.workers[next++] = scene.workers[w];
+        }
+        assert_int_equal(next, count);
+        assert_fit(&some, &cip, 0.2);
+        kept += count == scene.ring.n;
+        cv_arena_reset(&arena);
+    }
+    assert_in_range(left, 100, 4000);
+    assert_in_range(kept, 100, 2000);
+    cv_arena_done(&arena);
+}
+
 static void messages_too_long_are_an_error(void **state)
 {
     const struct cleave_worker slow_link[] = { { 30, 0.001, 20, 0.09, 25, 0.09 },
@@ -198,6 +241,7 @@ int main(void)
         cmocka_unit_test(least_tau_is_least),
         cmocka_unit_test(the_range_is_where_windows_are_not_empty),
         cmocka_unit_test(a_round_without_contention_or_gaps),
+        cmocka_unit_test(slow_starters_are_left_out),
         cmocka_unit_test(messages_too_long_are_an_error),
     };
 

@@ -159,7 +159,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_STOPPING);
     remote.facts.progress = CV_PIECE_COMPUTED;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_COMPUTED);
-    hosts.keeps = true;
+    hosts.reduce = &(struct cv_packer){ .length = 0 };
     assert_int_equal(stage_of(&host, CV_FRAME_OUTPUT, 1, 5), CV_STAGE_KEEPING);
     slot.busy = false;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_NO_PIECE);

@@ -3,14 +3,12 @@
  * The words and signs are those of GNU parallel; docs/guide/items.md and placeholders.md list them. */
 #include "cli/run/run_parts.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cleave/execute.h>
@@ -579,94 +577,67 @@ static int read_field(struct sizes *sizes, const char *field)
     return status;
 }
 
-/* Write the items to a temporary file, columns separated by tabs. */
-static FILE *write_items(const struct sizes *sizes)
+/* Give all items to the command, columns separated by tabs, and wait for its end. */
+static enum cleave_status weigh_items(const struct sizes *sizes,
+                                      struct cv_weigher *weigher,
+                                      struct cleave_error *err)
 {
     struct cv_item_arguments arguments = { .items = NULL };
-    FILE *file = tmpfile();
+    struct cv_text line = { NULL, 0, 0, false };
+    enum cleave_status status = CLEAVE_OK;
 
-    for (uint64_t i = 0; file != NULL && i < sizes->count; i++) {
-        if (cv_item_arguments_get(sizes->commands, i, &arguments, NULL) != CLEAVE_OK)
-            break;
+    for (uint64_t i = 0; i < sizes->count && status == CLEAVE_OK; i++) {
+        status = cv_item_arguments_get(sizes->commands, i, &arguments, err);
+        line.length = 0;
         for (size_t k = 0; k < arguments.count; k++)
-            fprintf(file, "%s%s", k > 0 ? "\t" : "", arguments.items[k]);
-        fputc('\n', file);
+            cv_text_add(&line, "%s%s", k > 0 ? "\t" : "", arguments.items[k]);
+        cv_text_add(&line, "\n");
+        if (line.failed)
+            status = cv_fail_memory(err, "the weights of items");
+        CV_THEN(status, cv_weigher_feed(weigher, line.bytes, line.length, err));
     }
+    cv_text_done(&line);
     cv_item_arguments_done(&arguments);
-    if (file != NULL && (fflush(file) != 0 || lseek(fileno(file), 0, SEEK_SET) != 0)) {
-        fclose(file);
-        return NULL;
-    }
-    return file;
-}
-
-static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
-{
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    uint64_t count = 0;
-    int status = CV_EXIT_DONE;
-
-    while (status == CV_EXIT_DONE && count < sizes->count &&
-           (length = getline(&line, &room, answers)) > 0) {
-        if (line[length - 1] == '\n')
-            line[length - 1] = '\0';
-        status = read_size(sizes, count, line + strspn(line, " "), &sizes->items[count]);
-        count++;
-    }
-    if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
-        status =
-            cv_refuse("--weight: expected a number for each of %llu %s from '%s', got %s",
-                      (unsigned long long)sizes->count,
-                      sizes->count == 1 ? "item" : "items", command,
-                      count < sizes->count ? "fewer" : "more");
-    while (getc(answers) != EOF) /* let the command end */
-        continue;
-    free(line);
+    CV_THEN(status, cv_weigher_finish(weigher, err));
     return status;
 }
 
-/* Run a shell command with `input` as standard input; NULL: errno. */
-static FILE *start(const char *command, int input, pid_t *out)
+static int read_answers(struct sizes *sizes, struct cv_weigher *weigher,
+                        const char *command)
 {
-    const char *const words[] = { "sh", "-c", command, NULL };
-    FILE *answers = NULL;
-    int ends[2], why;
+    const char *bytes;
+    size_t length;
+    uint64_t got = 0;
 
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return NULL;
-    why = cv_start_program("/bin/sh", words, input, ends[1], -1, out);
-    close(ends[1]);
-    if (why == 0)
-        answers = fdopen(ends[0], "r");
-    if (answers == NULL)
-        close(ends[0]);
-    errno = why != 0 ? why : errno;
-    return answers;
+    for (; got < sizes->count && cv_weigher_next(weigher, &bytes, &length); got++) {
+        char text[64];
+
+        snprintf(text, sizeof text, "%.*s", (int)length, bytes);
+        CV_DO(read_size(sizes, got, text + strspn(text, " "), &sizes->items[got]));
+    }
+    if (got == sizes->count && !cv_weigher_next(weigher, &bytes, &length))
+        return CV_EXIT_DONE;
+    return cv_refuse("--weight: expected a number for each of %llu %s from '%s', got %s",
+                     (unsigned long long)sizes->count,
+                     sizes->count == 1 ? "item" : "items", CV_ECHO(command),
+                     got < sizes->count ? "fewer" : "more");
 }
 
+/* The command may end before it has read all items. */
 static int ask_command(struct sizes *sizes, const char *command)
 {
-    FILE *items = write_items(sizes), *answers = NULL;
-    const char *shown = CV_ECHO(command);
-    pid_t child = 0;
-    int status, ended = 0;
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
+    struct cv_weigher *weigher = NULL;
+    struct cleave_error err;
+    enum cleave_status status = cv_weigher_start(command, &weigher, &err);
+    int code;
 
-    if (items != NULL) {
-        answers = start(command, fileno(items), &child);
-        fclose(items);
-    }
-    if (answers == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "--weight: cannot run '%s': %s", shown,
-                              strerror(errno));
-    status = read_answers(sizes, shown, answers);
-    fclose(answers);
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
-        continue;
-    if (status == CV_EXIT_DONE && ended != 0)
-        status = cv_refuse("--weight: '%s' failed", shown);
-    return status;
+    CV_THEN(status, weigh_items(sizes, weigher, &err));
+    code = status == CLEAVE_OK ? read_answers(sizes, weigher, command)
+                               : cv_print_status(&err);
+    cv_weigher_free(weigher);
+    signal(SIGPIPE, before);
+    return code;
 }
 
 static int read_weight(struct sizes *sizes, const char *weight)

@@ -385,16 +385,11 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     struct cv_worker_options options = {
         .in = -1, .out = -1, .channel = mpi->bridge->links[0], .lent = mpi->guard
     };
-    struct cv_worker_fold *fold;
     struct cleave_error err;
 
-    /* The status of rank 0 counts, and it prints the error. */
-    if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
-        return;
     cv_lead_by(&options, lead);
-    cv_worker_fold_attach(fold, &options);
-    (void)cv_worker_serve(&options, &err);
-    cv_worker_fold_free(fold);
+    /* The status of rank 0 counts, and it prints the error. */
+    (void)cv_worker_fold_serve(&options, mpi->bridge->peers, &err);
 }
 
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)

@@ -17,7 +17,7 @@ const struct cv_run_options cv_run_presets = { .memory = 256e6,
 
 static void progress_words(struct cv_text *out)
 {
-    cv_text_add(out, "bar live plain none");
+    cv_text_add(out, "bar live plain json none");
 }
 
 /* clang-format off */
@@ -162,8 +162,8 @@ static const struct cv_option worker_options[] = {
         "with words to put before the command: 'fast,slow:nice -n 19', "
         "'\\,' for a comma in them; 'cpu*14' are fourteen, and 'gpu[0-1]:env "
         "CUDA_VISIBLE_DEVICES={i}' two with their numbers. '4@60/min' and 'a*4@60/min:WORDS': "
-        "these workers together start at most 60 items in any minute; '@900w/h' counts the "
-        "weights of --weight. Default: 100%.", .level = CV_FIRST),
+        "these workers together start at most 60 items or records in any minute; '@900w/h' "
+        "counts the weights of --weight. Default: 100%.", .level = CV_FIRST),
     CV_OPTION(0, "--pin", MAYBE, "[=cores]", pin,
         "Pin the commands of each worker to one core: fast cores before slow ones, and NUMA "
         "nodes in turn; on hosts too. --pin=nodes: to the cores of one NUMA node. Commands "
@@ -244,8 +244,9 @@ static const struct cv_option worker_options[] = {
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
         "Set a parameter of the policy. May be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
-        "Give every command about SIZE bytes (with --weight: weight), instead of the sizes of a "
-        "policy. For a pipe, one such block per worker and a few more are kept in memory."),
+        "Give every command about SIZE bytes (with --weight: weight, with a rate of --workers: "
+        "records), instead of the sizes of a policy. For a pipe, one such block per worker and a "
+        "few more are kept in memory."),
     CV_OPTION(0, "--weight", TEXT, "FIELD|COLUMN|COMMAND", weight,
         "Size chunks by the cost of their records, in any unit: .FIELD of JSON objects "
         "(.tokens, .usage.tokens), a column by number or, for csv, by name, or a command "
@@ -388,7 +389,7 @@ static const struct cv_option failure_options[] = {
     CV_OPTION(0, "--halt", TEXT, "WHEN", halt,
         "never: do the rest anyway. soon,fail=N or soon,fail=N%: start nothing new after N "
         "failed chunks. now,fail=N: also stop running commands. success=N and done=N count "
-        "successes, and all. Default: soon, when 100 chunks (10, if their commands had read "
+        "successes, and all; later=N: commands in a row that asked to be run later. Default: soon, when 100 chunks (10, if their commands had read "
         "nothing) have failed and none has succeeded (without --header: none except those "
         "that begin a file), else never."),
     CV_OPTION(0, "--failed", TEXT, "DIR", failed,
@@ -418,10 +419,11 @@ static const struct cv_option report_options[] = {
         "with a platform file (--hosts) also the plan for its costs: chunks, finish time and "
         "bound.", .level = CV_FIRST),
     CV_OPTION(0, "--progress", TEXT, "HOW", progress,
-        "Show progress: bar, live, plain or none. bar: draw a bar on standard error, if that is "
+        "Show progress: bar, live, plain, json or none. bar: draw a bar on standard error, if that is "
         "a terminal: how much commands have "
         "read, and how long the rest will take. live: also a line for each worker; needs a "
-        "terminal. plain: write a line every ten seconds, for logs. Default: a bar "
+        "terminal. plain: write a line every ten seconds, for logs. json: write a JSON object for programs, "
+        "at most five a second. Default: a bar "
         "after 2 s, until outputs appear on the same terminal; none with -q. --bar and "
         "--live are short for the first two.", .add_words = progress_words, .level = CV_FIRST),
     CV_OPTION(0, "--serve", TEXT, "127.0.0.1:PORT", serve,

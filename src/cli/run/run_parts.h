@@ -268,6 +268,8 @@ int cv_run_items_show(struct cv_run_items *items);
 
 /* Files of outputs, tags, and files for other machines: read the options; ask the run. */
 int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items);
+/* For temporary files. */
+const char *cv_run_directory(const struct cv_run_options *values);
 int cv_run_results_fill(const struct cv_call *call, const struct cv_run_items *items,
                         struct cleave_execution *out);
 
@@ -331,6 +333,7 @@ enum cv_progress_how {
     CV_PROGRESS_BAR,
     CV_PROGRESS_LIVE,
     CV_PROGRESS_PLAIN,
+    CV_PROGRESS_JSON,
     CV_PROGRESS_NONE
 };
 

@@ -29,6 +29,7 @@ static int choose_progress(struct cv_run_report *report)
     static const char *const words[] = { [CV_PROGRESS_BAR] = "bar",
                                          [CV_PROGRESS_LIVE] = "live",
                                          [CV_PROGRESS_PLAIN] = "plain",
+                                         [CV_PROGRESS_JSON] = "json",
                                          [CV_PROGRESS_NONE] = "none" };
     const bool terminal = cv_screen_of(STDERR_FILENO).moves;
     const char *how = report->options->progress;
@@ -36,7 +37,7 @@ static int choose_progress(struct cv_run_report *report)
     report->unasked = how == NULL;
     report->how = report->options->quiet ? CV_PROGRESS_NONE : CV_PROGRESS_BAR;
     if (how != NULL)
-        CV_DO(cv_word_read("--progress", how, words, 4, &report->how));
+        CV_DO(cv_word_read("--progress", how, words, 5, &report->how));
     if (report->how == CV_PROGRESS_LIVE && !terminal)
         return cv_refuse(
             "--progress live: needs a terminal on standard error that is not "
@@ -182,6 +183,29 @@ void cv_run_page_end(struct cv_run_report *report,
 
 /* Whether a terminal on stderr does not belong to other programs now: this one is not in the
  * background. */
+/* For programs: a line with one JSON object. */
+static void print_json(const struct cleave_progress *progress, double done, double left_s,
+                       const char *facts)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    FILE *file = open_memstream(&line.bytes, &line.length);
+    struct cv_json json;
+
+    if (file == NULL)
+        return;
+    cv_json_init(&json, file, false);
+    cv_json_object(&json);
+    cv_fields(
+        &json,
+        "progress {elapsed_s %g, left_s %g, done %g, total %g, failed %llu, text %s}",
+        progress->elapsed_s, left_s, done, progress->total,
+        (unsigned long long)progress->failed, facts);
+    cv_json_end(&json);
+    cv_json_close(&json);
+    line.failed = fclose(file) != 0;
+    cv_print_raw(&line);
+}
+
 static bool is_in_front(void)
 {
     const pid_t front = tcgetpgrp(STDERR_FILENO);
@@ -219,7 +243,9 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     add_facts(&text, progress, report->done, left_s, report->items != NULL);
     if (text.failed)
         return;
-    if (!plain)
+    if (report->how == CV_PROGRESS_JSON)
+        print_json(progress, report->done, left_s, text.bytes);
+    else if (!plain)
         draw_bar(report, part, text.bytes, progress);
     else if (isnan(part))
         cv_print_note("%s", text.bytes);
@@ -548,28 +574,6 @@ static double tail_of(const struct cleave_execution_result *result, const char *
     return fmax(0, last_s - first_s);
 }
 
-/* The limit of a run with weights: "record": the heaviest record alone takes as long as the bound;
- * "tail": the last chunks ended late; NULL: neither. */
-static const char *limit_of(const struct cleave_execution_result *result)
-{
-    double fastest = 0;
-
-    for (uint32_t w = 0; w < result->nworkers; w++) {
-        const struct cleave_worker_result *worker = &result->workers[w];
-
-        if (worker->busy_s > 0)
-            fastest = fmax(fastest, worker->units / worker->busy_s);
-    }
-    if (!(result->weight > 0))
-        return NULL;
-    if (result->heaviest >= fastest * result->bound_s * (1 - 1e-9))
-        return "record";
-    return run_makespan(result) - result->bound_s > NEAR * result->bound_s &&
-                   tail_of(result, NULL) > run_makespan(result) - result->bound_s
-               ? "tail"
-               : NULL;
-}
-
 static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
                       const struct cv_run_report *report)
 {
@@ -580,11 +584,12 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
         "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, speed_up %g, work_s %g, "
         "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
         result->seconds, result->connect_s, run_makespan(result), report->predicted_s,
-        result->bound_s, result->unlimited_s,
-        result->limited_by != NULL ? result->limited_by : limit_of(result),
-        result->input_s, result->input_first_s, result->blocked_s, result->alone_s,
+        result->bound_s, result->unlimited_s, result->limited_by, result->input_s,
+        result->input_first_s, result->blocked_s, result->alone_s,
         run_speed_up(result, report, &(bool){ false }), result->work_s, result->starts_s,
         result->folds_s, result->waiting_s, result->master_s, result->port_s);
+    if (result->cost > 0)
+        cv_fields(json, "cost %g", result->cost);
     if (result->weight > 0)
         cv_fields(json, "weight %g, heaviest %g, tail_s %g", result->weight,
                   result->heaviest, tail_of(result, NULL));
@@ -766,13 +771,21 @@ static void gain_text(const struct cleave_execution_result *result,
         cv_text_add(out, ", as one worker: %s", common_wait(result));
         return;
     }
-    if (result->weight > 0)
-        cv_text_add(out, ", %.2f times the bound",
-                    run_makespan(result) / result->bound_s);
     cv_text_add(out, ", %s%.*f times one worker", at_most && times > 1 ? "at most " : "",
                 times < 10 ? 1 : 0, times);
     if (times < 1 / SURELY)
         cv_text_add(out, " (--summary: why)");
+}
+
+static void limit_text(const struct cleave_execution_result *result, struct cv_text *out)
+{
+    const char *limit = result->limited_by;
+
+    cv_text_add(out, "limited by %s%s",
+                strcmp(limit, "tail") == 0     ? "its "
+                : strcmp(limit, "record") == 0 ? "the heaviest "
+                                               : "",
+                limit);
 }
 
 static void head_text(const struct cleave_execution_result *result,
@@ -824,11 +837,12 @@ static void head_text(const struct cleave_execution_result *result,
         cv_text_add(out, ", %s", CV_COUNTED(result->backups, "backup"));
     if (result->failed > 0)
         cv_text_add(out, ", %llu failed", (unsigned long long)result->failed);
-    if (result->limited_by != NULL)
-        cv_text_add(out, "; at least %.*f s, limited by %s%s", full ? 3 : 2,
-                    result->bound_s,
-                    strcmp(result->limited_by, "tail") == 0 ? "its " : "",
-                    result->limited_by);
+    if (result->cost > 0)
+        cv_text_add(out, ", cost %.4g", result->cost);
+    if (!full && result->limited_by != NULL) {
+        cv_text_add(out, "; at least %.2f s, ", result->bound_s);
+        limit_text(result, out);
+    }
     cv_text_add(out, "\n");
 }
 
@@ -933,22 +947,24 @@ static void alone_text(const struct cleave_execution_result *result,
     }
 }
 
-/* How far a run with weights was from its bound, and why. */
+/* How far a run with weights or rates was from its bound, and why. */
 static void bound_text(const struct cleave_execution_result *result, struct cv_text *out)
 {
-    const char *limit = limit_of(result), *last = "";
+    const char *limit = result->limited_by, *last = "";
     const double tail_s = tail_of(result, &last);
 
-    if (!(result->weight > 0) || !(result->bound_s > 0))
+    if (limit == NULL)
         return;
-    cv_text_add(out, "cleave: %.2f times the bound, %.3g s",
+    cv_text_add(out, "cleave: %.2f times the bound, %.3g s: ",
                 run_makespan(result) / result->bound_s, result->bound_s);
-    if (limit != NULL && strcmp(limit, "record") == 0)
-        cv_text_add(out, ": the heaviest record alone (weight %g) takes that long",
+    if (strcmp(limit, "record") == 0)
+        cv_text_add(out, "the heaviest record alone (weight %g) takes that long",
                     result->heaviest);
-    else if (limit != NULL)
-        cv_text_add(out, ": %s ended %.3g s after the first worker without work", last,
+    else if (strcmp(limit, "tail") == 0)
+        cv_text_add(out, "%s ended %.3g s after the first worker without work", last,
                     tail_s);
+    else
+        limit_text(result, out);
     cv_text_add(out, "\n");
 }
 

@@ -579,19 +579,25 @@ static int open_files(const struct cv_call *call, struct cv_run_items *items)
                           &items->returns, &items->nreturns);
 }
 
+const char *cv_run_directory(const struct cv_run_options *values)
+{
+    const char *tmpdir = getenv("TMPDIR");
+
+    return values->directory != NULL             ? values->directory
+           : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
+                                                 : "/tmp";
+}
+
 int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
 {
     const struct cv_run_options *values = call->values;
-    const char *tmpdir = getenv("TMPDIR");
 
     items->results = values->results;
     items->names_files = values->files != 0;
     items->tags = (values->tag || values->tagstring != NULL) && items->results == NULL &&
                   !items->names_files;
     if (items->names_files && items->results == NULL)
-        items->folder = values->directory != NULL             ? values->directory
-                        : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
-                                                              : "/tmp";
+        items->folder = cv_run_directory(values);
     if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE) {
         items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
                                             .commands = &items->commands,

@@ -12,10 +12,12 @@
 #include <cleave/trace.h>
 #include "base/file_target.h"
 #include "base/quantity.h"
+#include "base/write_all.h"
 #include "cli/common/job_options.h"
 #include "cli/run/run_parts.h"
 #include "run/common/machine.h"
 #include "run/execute/framed.h"
+#include "run/input/record_weight.h"
 #include "run/pieces/packed_sink.h"
 #include "run/master/run_policy.h"
 
@@ -292,7 +294,8 @@ static const char *read_halt_words(const char *text, struct cleave_failure_optio
         enum cleave_halt_on what;
     } counted[] = { { "fail=", CLEAVE_HALT_ON_FAILURES },
                     { "success=", CLEAVE_HALT_ON_SUCCESSES },
-                    { "done=", CLEAVE_HALT_ON_ENDS } };
+                    { "done=", CLEAVE_HALT_ON_ENDS },
+                    { "later=", CLEAVE_HALT_ON_LATER } };
     const bool now = strncmp(text, "now,", 4) == 0;
 
     if (!now && strncmp(text, "soon,", 5) != 0)
@@ -331,9 +334,9 @@ int cv_halt_read(const char *text, struct cleave_failure_options *out)
         number = strtoull(digits, &rest, 10);
     share = rest != NULL && strcmp(rest, "%") == 0;
     if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
-        (share && number > 100))
+        (share && (number > 100 || out->halt_on == CLEAVE_HALT_ON_LATER)))
         return cv_refuse("--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
-                         "success= or done= instead of fail=, got '%s'",
+                         "success=, done= or later= instead of fail=, got '%s'",
                          text);
     if (share)
         out->halt_share = (double)number / 100;
@@ -463,9 +466,9 @@ static int fill_command(struct whole_run *run)
     out->workers.prefixes = run->workers.prefixes;
     out->workers.rates = run->workers.rates;
     out->workers.nrates = run->workers.nrates;
-    if (out->workers.nrates > 0 && !run->has_items)
-        return cv_refuse("--workers: a rate counts items; expected '... {} ::: ITEM...', "
-                         "'-a FILE' or '--each'");
+    if (out->workers.nrates > 0 && values->fetch != NULL)
+        return cv_refuse("--workers: a rate counts records, which --fetch does not know; "
+                         "expected files or a pipe");
     if (cv_crew_has_weights(&out->workers) && values->weight == NULL)
         return cv_refuse(
             "--workers: 'w' in a rate counts weights; expected --weight COLUMN "
@@ -667,6 +670,7 @@ static int judge_failure(const struct whole_run *run)
     if (run->done == CLEAVE_ECLOSED && result->output_closed)
         return CV_EXIT_UNREAD;
     if (result->halted && run->request.failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
+        run->request.failures.halt_on != CLEAVE_HALT_ON_LATER &&
         run->done == CLEAVE_EENGINE && !result->reduce_failed)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* as asked for */
     if (result->halted || result->reduce_failed)
@@ -895,6 +899,38 @@ static int execute(struct whole_run *run)
     return status;
 }
 
+/* A command weighs all records before the run: a pipe becomes a file. */
+static int spool_pipe(const struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    const char *directory = cv_run_directory(values);
+    const bool piped =
+        values->inputs.count == 0 ||
+        (values->inputs.count == 1 && strcmp(values->inputs.items[0], "-") == 0);
+    char bytes[65536];
+    struct stat now;
+    ssize_t got = 0;
+    int file, wrong = 0;
+
+    if (run->has_items || !piped || values->weight == NULL ||
+        !cv_weight_is_command(values->weight, values->split) ||
+        fstat(STDIN_FILENO, &now) != 0 || S_ISREG(now.st_mode))
+        return CV_EXIT_DONE;
+    file = cv_nameless_file_open(directory);
+    while (file >= 0 && wrong == 0 &&
+           (got = TEMP_FAILURE_RETRY(read(STDIN_FILENO, bytes, sizeof bytes))) > 0)
+        wrong = cv_write_all(file, bytes, (size_t)got);
+    if (file < 0 || got < 0 ||
+        (wrong == 0 && (lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0)))
+        wrong = errno;
+    if (file >= 0)
+        close(file);
+    return wrong == 0 ? CV_EXIT_DONE
+                      : cv_print_error(CV_EXIT_FAILED,
+                                       "--weight: cannot keep standard input in '%s': %s",
+                                       CV_ECHO(directory), strerror(wrong));
+}
+
 static int carry_out(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -914,6 +950,7 @@ static int carry_out(struct whole_run *run)
         cv_text_add(&line, "\n");
         cv_print_raw(&line);
     }
+    CV_DO(spool_pipe(run));
     CV_DO(open_sink(run));
     CV_DO(open_trace(run));
     return execute(run);

@@ -16,7 +16,8 @@ struct cv_streams_job {
     struct cleave_platform *platform; /* owned */
     struct cleave_stream_task task;
     struct cleave_stream_plan *plan;      /* owned; NULL with --cip */
-    struct cv_cip cip;                    /* with --cip */
+    struct cv_cip cip;                    /* with --cip: of cip_workers   */
+    uint32_t *cip_workers, ncip;          /* the workers that are not left out */
     const struct cleave_simgrid *simgrid; /* NULL: the native engine; in the arena */
 
     /* simulate */
@@ -81,9 +82,10 @@ static const struct cv_option choice_options[] = {
 
 static const struct cv_option period_options[] = {
     CV_FLAG(0, "--cip", 1, cip,
-        "Instead of a choice: the shortest round in which one master can serve all workers "
+        "Instead of a choice: the shortest round in which one master can serve the workers "
         "so that no worker waits for a port and none is idle, with the part sent first, the "
-        "first load and the delay of each."),
+        "first load and the delay of each. A worker that starts too slowly for such a round "
+        "is left out, with the reason."),
 };
 
 static const struct cv_option run_options[] = {
@@ -196,16 +198,39 @@ static void put_head(struct cv_json *json, const struct cleave_stream_plan *plan
               plan->period_chosen, plan->nstreams);
 }
 
-/* --cip: the shortest round for all workers of one master. */
+/* Whether --cip leaves a worker out, and why; *next is the first that is served from it on. */
+static bool cip_leaves_out(const struct cv_streams_job *job, uint32_t worker,
+                           uint32_t *next, char *why, size_t room)
+{
+    if (*next < job->ncip && job->cip_workers[*next] == worker) {
+        ++*next;
+        return false;
+    }
+    snprintf(why, room,
+             "its two latencies of computing take %.6g s, a round of the others lasts "
+             "%.6g s",
+             2 * cleave_platform_workers(job->platform)[worker].compute_latency_s,
+             job->cip.tau_s);
+    return true;
+}
+
+/* --cip: the shortest round for the workers of one master. */
 static void cip_json(const struct cv_streams_job *job, struct cv_json *json)
 {
     const struct cv_cip *cip = &job->cip;
+    uint32_t next = 0;
+    char why[200];
 
     cv_fields(json, "period %g, least_period %g", cip->tau_s, cip->least_tau_s);
     cv_field_list(json, "workers");
-    for (uint32_t w = 0; w < cleave_platform_nworkers(job->platform); w++)
-        cv_fields(json, "{name %s, theta %g, first_load %g, delay %g}", name_of(job, w),
-                  cip->theta[w], cip->first_load[w], cip->delay[w]);
+    for (uint32_t w = 0; w < cleave_platform_nworkers(job->platform); w++) {
+        const bool left_out = cip_leaves_out(job, w, &next, why, sizeof why);
+
+        cv_fields(json, "{name %s, theta %g, first_load %g, delay %g, reason %s}",
+                  name_of(job, w), left_out ? NAN : cip->theta[next - 1],
+                  left_out ? NAN : cip->first_load[next - 1],
+                  left_out ? NAN : cip->delay[next - 1], left_out ? why : NULL);
+    }
     cv_json_end(json);
 }
 
@@ -429,17 +454,27 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
 {
     const uint32_t n = cleave_platform_nworkers(job->platform);
     const struct cv_cip *cip = &job->cip;
-    struct cv_table table;
+    struct cv_table table, left_out;
+    uint32_t next = 0;
+    char why[200];
 
-    cv_text_add(out, "one stream, %s\n", CV_COUNTED(n, "worker"));
+    cv_text_add(out, "one stream, %u of %s\n", job->ncip, CV_COUNTED(n, "worker"));
     cv_text_add(out, "period    %s s, the shortest without waiting\n",
                 CV_SHOW_NUMBER(cip->tau_s));
     cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
     cv_table_init(&table, "worker|%sent first|~first load|#delay s");
+    cv_table_init(&left_out, "left out|why");
     for (uint32_t w = 0; w < n; w++)
-        cv_table_add(&table, "%s %g %g %g", name_of(job, w), cip->theta[w],
-                     cip->first_load[w], cip->delay[w]);
+        if (cip_leaves_out(job, w, &next, why, sizeof why))
+            cv_table_add(&left_out, "%s %s", name_of(job, w), why);
+        else
+            cv_table_add(&table, "%s %g %g %g", name_of(job, w), cip->theta[next - 1],
+                         cip->first_load[next - 1], cip->delay[next - 1]);
     cv_add_table(&table, screen, out);
+    if (job->ncip < n)
+        cv_add_table(&left_out, screen, out);
+    else
+        cv_table_done(&left_out);
 }
 
 static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
@@ -725,7 +760,9 @@ static int plan(struct cv_task_call *task)
                                          options->result_ratio);
         theta[w] = options->theta;
     }
-    if (cv_stream_cip(&ring, 0, task->arena, &job->cip, &err) != CLEAVE_OK)
+    job->cip_workers = cv_need(task->arena, n, sizeof *job->cip_workers, "the period");
+    if (cv_stream_cip_served(&ring, 2 / CV_LATENCIES_PER_ROUND, task->arena, &job->cip,
+                             job->cip_workers, &job->ncip, &err) != CLEAVE_OK)
         return cv_refuse("--cip: %s", err.text);
     return CV_EXIT_DONE;
 }

@@ -20,7 +20,7 @@
 #include "run/common/piece_part.h"
 #include "run/hosts/host_spec.h"
 #include "run/hosts/joining.h"
-#include "run/worker/worker_serve.h"
+#include "run/worker/worker_fold.h"
 
 /* Set by 'cleave-tls relay'. */
 #define CALL_VARIABLE "CLEAVE_CALL"
@@ -168,7 +168,7 @@ static int run(const struct cv_call *call)
                          "that: standard input and output must not be a terminal");
     if (!called && !take_link(&serve))
         return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
-    served = cv_worker_serve(&serve, &err);
+    served = cv_worker_fold_serve(&serve, -1, &err);
     wait_for_link(&link);
     if (served == CLEAVE_OK)
         return CV_EXIT_DONE;
@@ -304,7 +304,7 @@ static enum cleave_status serve(const struct join_values *join_values, int fd,
                                          .guard = true,
                                          .slots = (uint32_t)join_values->slots };
 
-    return cv_worker_serve(&serving, err);
+    return cv_worker_fold_serve(&serving, -1, err);
 }
 
 static int judge(enum cleave_status status, const struct cleave_error *err)

@@ -75,6 +75,15 @@ enum cleave_status cv_rounds_lp(const struct cv_rounds *rounds,
                                 struct cv_rounds_plan *plan, struct cv_arena *arena,
                                 struct cleave_error *err);
 
+/* Improve a plan by every order of up to CV_EVERY_CHUNKS chunks, if there are few workers, until
+ * the budget is spent: the least time for *load or, with `lasts`, the most units in the time of
+ * the plan; *load is set. */
+enum { CV_EVERY_WORKERS = 4, CV_EVERY_CHUNKS = 6 };
+enum cleave_status cv_rounds_every_order(const struct cv_rounds *rounds, bool lasts,
+                                         struct cv_arena *arena,
+                                         struct cv_rounds_plan *plan, double *load,
+                                         struct cleave_error *err);
+
 /* The multipliers of such a program, if it is small: the worth of a second of the port, in
  * units, during the send and the return of each chunk. The plan gets the sizes of the
  * program. */

@@ -449,18 +449,28 @@ static enum cleave_status look_slower(const struct cv_rounds *rounds,
     return CLEAVE_OK;
 }
 
+static enum cleave_status look_all_ways(const struct cv_rounds *rounds,
+                                        enum cv_rounds_effort effort, uint64_t seed,
+                                        struct cv_arena *arena,
+                                        struct cv_rounds_plan *out,
+                                        struct cleave_error *err)
+{
+    if (rounds->memory != NULL)
+        return look_in_parts(rounds, effort, seed, arena, out, err);
+    CV_TRY(look(rounds, effort, seed, arena, out, err));
+    return rounds->returns.single ? CLEAVE_OK
+                                  : look_slower(rounds, effort, seed, arena, out, err);
+}
+
 enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
                                   struct cleave_error *err)
 {
-    if (rounds->memory == NULL) {
-        CV_TRY(look(rounds, effort, seed, arena, out, err));
-        return rounds->returns.single
-                   ? CLEAVE_OK
-                   : look_slower(rounds, effort, seed, arena, out, err);
-    }
-    return look_in_parts(rounds, effort, seed, arena, out, err);
+    double load = rounds->load;
+
+    CV_TRY(look_all_ways(rounds, effort, seed, arena, out, err));
+    return cv_rounds_every_order(rounds, false, arena, out, &load, err);
 }
 
 /* --- the most work in a lifespan ------------------------------------------------------- */
@@ -558,13 +568,31 @@ static enum cleave_status try_load(struct hunt *hunt, const struct cv_rounds *ro
     struct cv_rounds_plan plan;
     double scale = 0;
 
-    CV_TRY(cv_rounds_best(rounds, effort, seed, hunt->arena, &plan, err));
+    CV_TRY(look_all_ways(rounds, effort, seed, hunt->arena, &plan, err));
     *out_s = plan.makespan_s;
     if (fit(&rounds->returns, hunt->lifespan_s, room_to_grow(rounds, &plan), &plan,
             hunt->arena, &scale) &&
         rounds->load * scale > hunt->load) {
         hunt->best = plan;
         hunt->load = rounds->load * scale;
+    }
+    return CLEAVE_OK;
+}
+
+/* Every order of few chunks; sizes stay in the lifespan to the last digits. */
+static enum cleave_status try_orders(struct hunt *hunt, const struct cv_rounds *rounds,
+                                     struct cleave_error *err)
+{
+    struct cv_rounds_plan plan = hunt->best;
+    double load = hunt->load, scale = 0;
+
+    plan.makespan_s = hunt->lifespan_s;
+    CV_TRY(cv_rounds_every_order(rounds, true, hunt->arena, &plan, &load, err));
+    if (load > hunt->load &&
+        fit(&rounds->returns, hunt->lifespan_s, 1, &plan, hunt->arena, &scale) &&
+        load * scale > hunt->load) {
+        hunt->best = plan;
+        hunt->load = load * scale;
     }
     return CLEAVE_OK;
 }
@@ -601,6 +629,8 @@ enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
         rounds.load = hunt.load;
         CV_TRY(try_load(&hunt, &rounds, effort, seed, &end_s, err));
     }
+    if (hunt.load > min)
+        CV_TRY(try_orders(&hunt, &rounds, err));
     *out = hunt.best;
     *out_load = hunt.load > min ? hunt.load : 0;
     if (!(hunt.load > min))

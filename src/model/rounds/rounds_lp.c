@@ -33,6 +33,8 @@ struct program {
 };
 
 enum { PORT = UINT32_MAX, MEMORY = UINT32_MAX - 1 };
+/* A chunk whose return has no place in the order yet. */
+#define NO_PLACE UINT32_MAX
 
 static const struct cv_trip *trip_of(const struct program *p, uint32_t chunk)
 {
@@ -56,7 +58,12 @@ static void parts_of(const struct program *p, uint32_t row, uint32_t chunk, bool
     part[0] = chunk <= from;
     part[1] =
         chunk >= from && chunk <= to && p->plan->worker[chunk] == p->plan->worker[from];
-    part[2] = p->back[chunk] >= p->back[to];
+    /* Returns without a place come before those with one. */
+    if (p->back[chunk] == NO_PLACE)
+        part[2] = p->back[to] == NO_PLACE && chunk >= to &&
+                  p->plan->worker[chunk] == p->plan->worker[to];
+    else
+        part[2] = p->back[to] == NO_PLACE || p->back[chunk] >= p->back[to];
 }
 
 static void set_rows(struct program *p)
@@ -136,25 +143,41 @@ static double solve(struct program *p, double lifespan_s, double *units)
     return work;
 }
 
-static bool set_up(struct program *p, struct cv_arena *arena)
+/* Memory for `m` rows. */
+static bool make_room(struct program *p, size_t m, struct cv_arena *arena)
 {
-    const size_t n = p->n, m = p->m = list_rows(p);
+    const size_t n = p->n;
 
     if (!CV_NEW(arena, p->from, m) || !CV_NEW(arena, p->to, m) ||
         !CV_NEW(arena, p->back, n) || !CV_NEW(arena, p->fixed_s, m) ||
         !CV_NEW(arena, p->rows, m * n) || !CV_NEW(arena, p->own_s, n) ||
-        !CV_NEW(arena, p->units, n) ||
-        !CV_NEW(arena, p->room, n + p->rounds->returns.n) ||
-        !cv_tableau_init(&p->tableau, p->n, p->m, arena))
+        !CV_NEW(arena, p->units, n) || !CV_NEW(arena, p->room, n + p->rounds->returns.n))
         return false;
-    (void)list_rows(p);
-    for (size_t k = 0; k < n; k++) {
-        const struct cv_trip *t = trip_of(p, (uint32_t)k);
+    return cv_tableau_init(&p->tableau, p->n, (uint32_t)m, arena);
+}
 
-        p->back[p->plan->back[k]] = (uint32_t)k;
+/* The rows of the order of sends; returns have no place yet. */
+static void set_sends(struct program *p)
+{
+    p->m = list_rows(p);
+    cv_tableau_resize(&p->tableau, p->n, p->m);
+    p->largest = 0;
+    for (uint32_t k = 0; k < p->n; k++) {
+        const struct cv_trip *t = trip_of(p, k);
+
+        p->back[k] = NO_PLACE;
         p->own_s[k] = t->send_s + t->compute_s + t->back_s;
         p->largest = fmax(p->largest, 1 / p->own_s[k]);
     }
+}
+
+static bool set_up(struct program *p, struct cv_arena *arena)
+{
+    if (!make_room(p, list_rows(p), arena))
+        return false;
+    set_sends(p);
+    for (uint32_t k = 0; k < p->n; k++)
+        p->back[p->plan->back[k]] = k;
     set_rows(p);
     return true;
 }
@@ -253,5 +276,141 @@ enum cleave_status cv_rounds_lp_prices(const struct cv_rounds *rounds,
     }
     memcpy(plan->units, p.units, plan->nchunks * sizeof *p.units);
     plan->makespan_s = lifespan_s;
+    return CLEAVE_OK;
+}
+
+/* --- every order of few chunks ------------------------------------------------------ */
+
+/* The order of all sends is given, and then returns get their places, the last return first. A
+ * chunk without a place returns before all that have one, and before the later chunks of its
+ * worker: with these alone behind it, the program of a node bounds the work of all orders below
+ * the node, in the time of the best plan so far. */
+
+struct every {
+    const struct cv_rounds *rounds;
+    struct program program;
+    struct cv_rounds_plan *best; /* the best plan so far */
+    double load;                 /* units of the best plan */
+    bool lasts; /* most work in the time of the plan, not its load sooner */
+    struct cv_arena *arena;
+    struct cleave_error *err;
+};
+
+/* A gain that is more than rounding. */
+static const double GAIN = 1 + 1e-9;
+
+/* Whether some worker comes before an equal one of a lower number. */
+static bool is_repeated(const struct cv_rounds *rounds, const uint32_t *word, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t w = 0; w < word[k]; w++) {
+            uint32_t at = 0;
+
+            if (memcmp(&rounds->returns.trips[w], &rounds->returns.trips[word[k]],
+                       sizeof *rounds->returns.trips) != 0 ||
+                (rounds->memory != NULL && rounds->memory[w] != rounds->memory[word[k]]))
+                continue;
+            while (at < k && word[at] != w)
+                at++;
+            if (at == k)
+                return true;
+        }
+    return false;
+}
+
+/* All returns have their places, and the program does more than the best plan. */
+static enum cleave_status keep_better(struct every *every, double work)
+{
+    const struct program *p = &every->program;
+    const double scale = every->lasts ? 1 : every->load / work;
+    struct cv_rounds_plan plan;
+
+    if (!cv_rounds_plan_init(&plan, p->n, every->arena))
+        return cv_fail_memory(every->err, "the order of chunks");
+    for (uint32_t k = 0; k < p->n; k++) {
+        plan.worker[k] = p->plan->worker[k];
+        plan.units[k] = p->units[k] * scale;
+        plan.back[p->back[k]] = k;
+    }
+    plan.makespan_s =
+        cv_rounds_replay(&every->rounds->returns, &plan, plan.units, p->room);
+    if (every->lasts) {
+        plan.makespan_s = every->best->makespan_s;
+        every->load = work;
+    } else {
+        CV_TRY(cv_rounds_lp(every->rounds, &plan, every->arena, every->err));
+        if (!(plan.makespan_s * GAIN < every->best->makespan_s))
+            return CLEAVE_OK;
+    }
+    *every->best = plan;
+    return CLEAVE_OK;
+}
+
+/* Give places to the `left` first returns. */
+static enum cleave_status place_returns(struct every *every, uint32_t left)
+{
+    struct program *p = &every->program;
+    double work;
+
+    set_rows(p);
+    cv_step_budget_spend(every->rounds->returns.budget, 8.0 * p->m * p->n);
+    work = solve(p, every->best->makespan_s, p->units);
+    if (!(work > every->load * GAIN))
+        return CLEAVE_OK;
+    if (left == 0)
+        return keep_better(every, work);
+    for (uint32_t k = p->n, later; k-- > 0;) {
+        for (later = k + 1; later < p->n; later++)
+            if (p->plan->worker[later] == p->plan->worker[k] &&
+                p->back[later] == NO_PLACE)
+                break;
+        if (p->back[k] != NO_PLACE || later < p->n)
+            continue;
+        p->back[k] = left - 1;
+        CV_TRY(place_returns(every, left - 1));
+        p->back[k] = NO_PLACE;
+    }
+    return CLEAVE_OK;
+}
+
+/* All orders of `n` chunks. */
+static enum cleave_status try_orders(struct every *every, uint32_t n)
+{
+    const uint32_t nworkers = every->rounds->returns.n;
+    struct cv_rounds_plan plan;
+    uint32_t at = 0;
+
+    every->program = (struct program){ .rounds = every->rounds, .plan = &plan, .n = n };
+    if (!cv_rounds_plan_init(&plan, n, every->arena) ||
+        !make_room(&every->program, (size_t)n * (n + 1) / 2 + 1 + n, every->arena))
+        return cv_fail_memory(every->err, "the orders of chunks");
+    while (at < n && !cv_step_budget_over(every->rounds->returns.budget)) {
+        if (!is_repeated(every->rounds, plan.worker, n)) {
+            set_sends(&every->program);
+            CV_TRY(place_returns(every, n));
+        }
+        for (at = 0; at < n && ++plan.worker[at] == nworkers; at++)
+            plan.worker[at] = 0;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_rounds_every_order(const struct cv_rounds *rounds, bool lasts,
+                                         struct cv_arena *arena,
+                                         struct cv_rounds_plan *plan, double *load,
+                                         struct cleave_error *err)
+{
+    struct every every = { .rounds = rounds,
+                           .best = plan,
+                           .load = *load,
+                           .lasts = lasts,
+                           .arena = arena,
+                           .err = err };
+
+    if (rounds->returns.n > CV_EVERY_WORKERS)
+        return CLEAVE_OK;
+    for (uint32_t n = 1; n <= CV_EVERY_CHUNKS; n++)
+        CV_TRY(try_orders(&every, n));
+    *load = every.load;
     return CLEAVE_OK;
 }

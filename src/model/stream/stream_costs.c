@@ -106,7 +106,7 @@ struct cv_theta_window cv_theta_window(const struct cleave_worker *worker,
         window.low = fmax(window.low, p / q);
     else if (q < 0)
         window.high = fmin(window.high, p / q);
-    else if (p > 0)
+    else if (p > 1e-12 * work)   /* by more than rounding */
         window.high = -INFINITY; /* part two is late whatever theta is */
     return window;
 }
@@ -124,9 +124,8 @@ double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
 {
     struct cv_theta_window window = cv_theta_window(worker, result_ratio, load, load);
 
+    /* A gap in the first round costs less than one in each round. */
     window.low = fmax(window.low, cv_theta_first(worker, load));
-    if (!(window.low <= window.high))
-        return wanted; /* something idles whatever it is */
     return fmin(fmax(fmin(fmax(wanted, window.low), window.high), 0.05), 0.95);
 }
 
@@ -673,4 +672,60 @@ enum cleave_status cv_stream_cip(const struct cv_stream_ring *ring,
     CV_TRY(fill_in(ring, arena, &cip, err));
     *out = cip;
     return CLEAVE_OK;
+}
+
+/* The workers of a ring that start in less than `limit_s`. */
+static bool faster_starts(const struct cv_stream_ring *ring, double limit_s,
+                          struct cv_arena *arena, struct cv_stream_ring *out,
+                          uint32_t *members)
+{
+    struct cleave_worker *workers = cv_array(arena, ring->n, sizeof *workers);
+    double *theta = cv_array(arena, ring->n, sizeof *theta);
+    double *margin = cv_array(arena, ring->n, sizeof *margin);
+
+    *out = *ring;
+    out->workers = workers;
+    out->theta = theta;
+    out->margin = margin;
+    out->n = 0;
+    if (workers == NULL || theta == NULL || margin == NULL)
+        return false;
+    for (uint32_t w = 0; w < ring->n; w++) {
+        if (!(ring->workers[w].compute_latency_s < limit_s))
+            continue;
+        workers[out->n] = ring->workers[w];
+        theta[out->n] = theta_of(ring, w);
+        margin[out->n] = cv_ring_margin(ring, w);
+        members[out->n++] = w;
+    }
+    return true;
+}
+
+enum cleave_status cv_stream_cip_served(const struct cv_stream_ring *ring,
+                                        double max_latency_share, struct cv_arena *arena,
+                                        struct cv_cip *out, uint32_t *served,
+                                        uint32_t *out_count, struct cleave_error *err)
+{
+    double limit_s = INFINITY, slowest_s;
+    struct cv_stream_ring kept, fewer;
+    struct cleave_error aside;
+    struct cv_cip cip;
+
+    do {
+        if (!faster_starts(ring, limit_s, arena, &kept, served))
+            return cv_fail_memory(err, "the workers of a round");
+        slowest_s = 0;
+        for (uint32_t w = 0; w < kept.n; w++)
+            slowest_s = fmax(slowest_s, kept.workers[w].compute_latency_s);
+        limit_s = slowest_s;
+        if (!faster_starts(ring, limit_s, arena, &fewer, served))
+            return cv_fail_memory(err, "the workers of a round");
+    } while (fewer.n > 0 &&
+             cv_stream_cip(&fewer, max_latency_share, arena, &cip, &aside) == CLEAVE_OK &&
+             cip.tau_s <= 2 * slowest_s);
+    *out_count = 0;
+    for (uint32_t w = 0; w < ring->n; w++)
+        if (ring->workers[w].compute_latency_s <= slowest_s)
+            served[(*out_count)++] = w;
+    return cv_stream_cip(&kept, max_latency_share, arena, out, err);
 }

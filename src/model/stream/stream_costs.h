@@ -19,6 +19,9 @@
 #include <stdint.h>
 #include "base/arena.h"
 
+/* The shortest automatic round, in computing latencies; a round has two of them. */
+#define CV_LATENCIES_PER_ROUND 10.0
+
 /* The two parts of a chunk: times of sending, computing and returning. */
 struct cv_stream_times {
     double send_first_s, send_second_s;
@@ -68,7 +71,9 @@ struct cv_theta_window {
 struct cv_theta_window cv_theta_window(const struct cleave_worker *worker,
                                        double result_ratio, double before, double after);
 double cv_theta_first(const struct cleave_worker *worker, double load);
-/* `wanted`, or, if that would make the worker idle in rounds with that load, the nearest part that does not, if there is one. */
+/* `wanted`, or, if that would make the worker idle in rounds with that load, the nearest
+ * part that does not; if there is none for the first round too, the nearest for the others,
+ * which is the largest part with the least idle time. */
 double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
                       double load, double wanted);
 
@@ -167,5 +172,12 @@ struct cv_cip {
 enum cleave_status cv_stream_cip(const struct cv_stream_ring *ring,
                                  double max_latency_share, struct cv_arena *arena,
                                  struct cv_cip *out, struct cleave_error *err);
+/* The same for the workers that are worth waiting for: a worker whose two latencies take
+ * as long as a round of those that start faster is left out. served[0 .. *out_count - 1]
+ * are the others, in the order of the ring and of the lists of *out. */
+enum cleave_status cv_stream_cip_served(const struct cv_stream_ring *ring,
+                                        double max_latency_share, struct cv_arena *arena,
+                                        struct cv_cip *out, uint32_t *served,
+                                        uint32_t *out_count, struct cleave_error *err);
 
 #endif

@@ -894,7 +894,7 @@ static enum cleave_status run(struct master *master, struct cleave_error *err)
     if (master->workers == NULL || master->may == NULL)
         return cv_fail_memory(err, "the workers");
     if (master->map->combine != NULL)
-        CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative,
+        CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative, false,
                                 COMBINED_AT_ONCE, &master->plan, err));
     CV_TRY(run_load(master, err));
     if (!master->link.failed)

@@ -105,10 +105,24 @@ enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
                                          const struct cleave_view *view, uint32_t runs,
                                          double *out_s, struct cleave_error *err)
 {
-    if (setup->forecast == NULL || runs == 0)
+    const struct cv_forecast *forecast = setup->forecast;
+    struct cv_tried *tried = NULL;
+    enum cleave_status status;
+    double sum_s = 0, end_s = 0;
+
+    if (forecast == NULL || runs == 0)
         return not_offered(policy, err);
-    return setup->forecast->mean(setup->forecast, policy, view, runs, setup->budget,
-                                 out_s, err);
+    if (!(view->error > 0))
+        runs = 1;
+    status = forecast->open(forecast, policy, view, setup->budget, &tried, err);
+    for (uint32_t i = 0; i < runs && status == CLEAVE_OK; i++) {
+        status = forecast->run(tried, i, 1, setup->budget, &end_s, err);
+        sum_s += end_s;
+    }
+    forecast->close(tried);
+    if (status == CLEAVE_OK)
+        *out_s = sum_s / runs;
+    return status;
 }
 
 enum cleave_status cv_setup_work(struct cleave_setup *setup,

@@ -38,6 +38,7 @@ struct cv_policy_inner {
 struct cv_notes {
     struct cv_arena *arena;   /* borrowed: owns the texts                         */
     const char *picked, *why; /* set by policies that pick another one */
+    bool in_turn;             /* picked with messages that keep the order asked for */
     const char *proved; /* static: the plan is best among these schedules, or NULL */
     bool optimal;       /* among all schedules */
     struct cv_left_out *left_out;      /* newest first                                 */
@@ -61,15 +62,23 @@ struct cv_left_out {
 
 struct cv_command_model;
 
+/* A policy with its plan, ready for simulated runs. */
+struct cv_tried;
+
 /* Simulations for policies, which do not know the simulator. */
 struct cv_forecast {
-    /* Mean makespan of a policy with preset parameters, simulated `runs` times with the
-     * declared costs and the expected error of `view`. */
-    enum cleave_status (*mean)(const struct cv_forecast *forecast,
+    /* Plan a policy with preset parameters for the load of `view`. */
+    enum cleave_status (*open)(const struct cv_forecast *forecast,
                                const struct cleave_policy *policy,
-                               const struct cleave_view *view, uint32_t runs,
-                               struct cv_step_budget *budget, double *out,
+                               const struct cleave_view *view,
+                               struct cv_step_budget *budget, struct cv_tried **out,
                                struct cleave_error *err);
+    /* The ends of `count` runs from number `first` on, with the declared costs and the
+     * expected error of the view: all policies meet the same factors in the same run. */
+    enum cleave_status (*run)(struct cv_tried *tried, uint32_t first, uint32_t count,
+                              struct cv_step_budget *budget, double *out_s,
+                              struct cleave_error *err);
+    void (*close)(struct cv_tried *tried); /* NULL is allowed */
     /* Units that the policy does within the view's lifespan, with the declared costs. */
     enum cleave_status (*work)(const struct cv_forecast *forecast,
                                const struct cleave_policy *policy,

@@ -182,25 +182,14 @@ static void head_tail_decide(void *state, const struct cleave_view *view,
         cv_pull_serve(&two->pull, two, view, event->time_s, tail_size, orders);
 }
 
-const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
-                                            const char **out_why)
+const struct cleave_policy *cv_best_planner(const struct cleave_view *view)
 {
-    const struct cleave_policy *planner = &cleave_policy_umr_plus;
-    const char *why = "costs are exact and the workers unequal";
-
-    if (view->port == CLEAVE_PORT_MULTI) {
-        planner = &cleave_policy_links;
-        why = "costs are exact and the links share no port";
-    } else if (view->profiles != NULL) {
-        why = "costs are exact and change with time";
-    } else if (cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0,
-                                NULL, NULL)) {
-        planner = &cleave_policy_xmi_k;
-        why = "costs are exact and the workers equal";
-    }
-    if (out_why != NULL)
-        *out_why = why;
-    return planner;
+    if (view->port == CLEAVE_PORT_MULTI)
+        return &cleave_policy_links;
+    if (view->profiles == NULL && cv_workers_equal(view->workers, view->nworkers,
+                                                   view->result_ratio > 0, NULL, NULL))
+        return &cleave_policy_xmi_k;
+    return &cleave_policy_umr_plus;
 }
 
 /* --- rumr: umr for the certain part, factoring for the rest ------------------------- */
@@ -280,7 +269,7 @@ static enum cleave_status rx_plan(void *state, const struct cleave_view *view,
     struct rx *rx = state;
 
     return head_tail_plan(&rx->two, fmin(1, rx->kappa * view->error) * view->units_total,
-                          cv_best_planner(view, NULL), NULL, 0, view, setup, err);
+                          cv_best_planner(view), NULL, 0, view, setup, err);
 }
 
 static const struct cleave_param rx_params[] = {

@@ -20,9 +20,7 @@ struct cv_head_tail {
 };
 
 /* The planner for exact costs: links for a multi-port master, else xmi-k for equal
- * workers and umr-plus for unequal ones. All are plans fixed in advance. *out_why (may be
- * NULL) is a static text. */
-const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
-                                            const char **out_why);
+ * workers and umr-plus for unequal ones. All are plans fixed in advance. */
+const struct cleave_policy *cv_best_planner(const struct cleave_view *view);
 
 #endif

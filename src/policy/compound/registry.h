@@ -9,7 +9,6 @@
 /* In the order of the lists for users. */
 #define CV_POLICY_MAP(X)  \
     X(auto)               \
-    X(portfolio)          \
     X(one_round)          \
     X(joint)              \
     X(fifo)               \

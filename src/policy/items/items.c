@@ -1019,7 +1019,8 @@ static void wait_for_late(struct items *items, const struct cleave_view *view,
         now_s + soonest_s +
         cv_compute_time(&items->known, &items->known.workers[idle],
                         weight_of(items, size_of(&items->shares, items->small)));
-    if (isfinite(items->look_s))
+    /* Not later: nothing is known of their times, so the next event is waited for. */
+    if (isfinite(items->look_s) && items->look_s > now_s)
         cleave_order_wake(orders, idle, items->look_s);
 }
 

@@ -207,20 +207,29 @@ static double noise(const struct turn *turn)
     return fmax(turn->view->varies, NOISE);
 }
 
-/* The fixed time of a chunk varies as other times do. */
-static double variance_of(const struct turn *turn, const struct cv_range_worker *worker)
+/* Seconds by which the work may be longer. The fixed time of a chunk varies as other times do. */
+static double off_by(const struct turn *turn, const struct cv_range_worker *worker)
 {
-    const double fixed_s = turn->learn->fixed_s;
-    const double off_s = quantum(turn) + turn->learn->unsure_s +
-                         noise(turn) * fixed_s * sqrt(worker->chunks);
-
-    return square(off_s / work_of(worker, fixed_s)) + square(noise(turn));
+    return quantum(turn) + turn->learn->unsure_s +
+           noise(turn) * turn->learn->fixed_s * sqrt(worker->chunks);
 }
 
-static double own_log(const struct cv_open_ranges *learn,
-                      const struct cv_range_worker *worker)
+/* What was read may not be worked on yet: reading shows how fast a worker is at least. */
+static double longest_work(const struct turn *turn, const struct cv_range_worker *worker)
 {
-    return log(worker->units / work_of(worker, learn->fixed_s) / worker->prior);
+    return work_of(worker, turn->learn->fixed_s) +
+           (worker->chunks > 0 ? 0 : quantum(turn));
+}
+
+static double variance_of(const struct turn *turn, const struct cv_range_worker *worker)
+{
+    return square(off_by(turn, worker) / longest_work(turn, worker)) +
+           square(noise(turn));
+}
+
+static double own_log(const struct turn *turn, const struct cv_range_worker *worker)
+{
+    return log(worker->units / longest_work(turn, worker) / worker->prior);
 }
 
 /* Measurement of a chunk without progress reports: an upper limit of its speed. */
@@ -259,14 +268,14 @@ static void average_groups(const struct turn *turn, double within)
         learn->known++;
         group->known++;
         group->weight += weight;
-        group->mean += (own_log(learn, worker) - group->mean) * weight / group->weight;
+        group->mean += (own_log(turn, worker) - group->mean) * weight / group->weight;
     }
     for (uint32_t w = 0; w < learn->n; w++) {
         const struct cv_range_worker *worker = &learn->workers[w];
         struct cv_range_group *group = &learn->groups[worker->group];
 
         if (worker->seconds > 0)
-            group->spread += square(own_log(learn, worker) - group->mean);
+            group->spread += square(own_log(turn, worker) - group->mean);
     }
     for (uint32_t g = 0; g < learn->ngroups; g++)
         learn->groups[g].spread /= fmax(learn->groups[g].known, 1);
@@ -324,7 +333,7 @@ static void estimate(const struct turn *turn)
         const double own = worker->seconds > 0 ? 1 / variance_of(turn, worker) : 0;
         const double prior = 1 / group->spread;
         const double log_speed =
-            own > 0 ? (own * own_log(learn, worker) + group->mean * prior) / (own + prior)
+            own > 0 ? (own * own_log(turn, worker) + group->mean * prior) / (own + prior)
                     : group->mean;
         const double sd =
             sqrt((own > 0 ? 1 / (own + prior) : group->spread + group->unsure) +
@@ -361,9 +370,8 @@ static void sample(const struct turn *turn, struct cv_range_worker *worker, doub
     if (worker->began_s < 0 || worker->from_s < 0)
         return;
     if (reading_shows_work(turn) && worker->read > worker->from &&
-        turn->now_s > worker->from_s &&
-        (!(worker->seconds > 0) || (turn->now_s - worker->from_s >= quantum(turn) &&
-                                    worker->read - worker->from >= window(turn)))) {
+        turn->now_s - worker->from_s >= quantum(turn) &&
+        worker->read - worker->from >= window(turn)) {
         observe(worker, worker->read - worker->from,
                 (turn->now_s - worker->from_s) / fmax(turn->learn->phi, LEAST_PHI), 0);
         worker->from = worker->read;
@@ -767,7 +775,7 @@ static void done(const struct turn *turn, const struct cleave_event *event)
         }
         worker->largest = fmax(worker->largest, event->units);
         fit_fixed(turn, worker, event->units, after_s);
-        if (learn->kind == READS_FIRST || !(worker->seconds > 0))
+        if (learn->kind != WORKS_AS_IT_READS || !(worker->seconds > 0))
             observe(worker, event->units, read_s + after_s, 1);
     }
     if (worker->twin != NOBODY) /* its command is being ended */
@@ -915,14 +923,16 @@ static uint32_t find_victim(const struct turn *turn, uint32_t thief)
     return victim;
 }
 
-/* Ask a worker how far it is, unless that is known. True: the answer is there at once, and
- * worth a moment. Answers of others correct the estimate when they come. */
+/* Ask a worker how far it is, unless it said so just now: a part of its time ago, until now or
+ * from now. True: the answer is there at once, and worth a moment. Answers of others correct the
+ * estimate when they come. */
 static bool asks(const struct turn *turn, uint32_t w)
 {
     struct cv_range_worker *worker = &turn->learn->workers[w];
+    const double time_s = fmin(rest_of(turn, worker), turn->now_s - worker->began_s);
 
     if (isfinite(worker->read_s) &&
-        turn->now_s - worker->read_s <= fmax(LOOK_S, AGAIN * rest_of(turn, worker)))
+        turn->now_s - worker->read_s <= fmax(LOOK_S, AGAIN * time_s))
         return false;
     if (!worker->querying) {
         worker->querying = true;
@@ -1074,6 +1084,19 @@ static bool awaits_test(const struct turn *turn)
     return false;
 }
 
+/* Whether a decision about a chunk that could be extended is due. */
+static bool any_drained(const struct turn *turn)
+{
+    for (uint32_t w = 0; w < turn->learn->n; w++) {
+        const struct cv_range_worker *worker = &turn->learn->workers[w];
+
+        if (worker->phase == OPEN && worker->drained && !(worker->due > 0) &&
+            !worker->ends)
+            return turn->learn->known > 0 && turn->view->units_left > 0;
+    }
+    return false;
+}
+
 /* An open chunk whose input was read: more, or the end. */
 static void continue_chunk(const struct turn *turn, uint32_t w)
 {
@@ -1084,6 +1107,11 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
         return;
     if (worker->ends || !(turn->view->units_left > 0)) {
         close(turn, w);
+        return;
+    }
+    if (!is_stream(turn) && learn->known == 0 && are_alike(turn)) {
+        /* Equal ranges end with whole records: some are left. */
+        extend(turn, w, turn->view->units_left / learn->present);
         return;
     }
     if (worker->test && learn->kind == UNKNOWN && !learn->emits) {
@@ -1329,6 +1357,8 @@ static void serve(const struct turn *turn)
     learn->turned = false;
 
     if (begins_stream(turn))
+        return;
+    if (!is_stream(turn) && any_drained(turn) && looks_around(turn))
         return;
     for (uint32_t w = 0; w < learn->n; w++)
         continue_chunk(turn, w);

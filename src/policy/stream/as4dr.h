@@ -3,6 +3,7 @@
 #ifndef CV_AS4DR_H
 #define CV_AS4DR_H
 #include "model/load/plan.h"
+#include "model/stream/stream_costs.h"
 #include "policy/common/fit.h"
 #include "policy/common/setup.h"
 
@@ -14,9 +15,6 @@ enum { CV_END_TAPER, CV_END_SPREAD, CV_END_NONE };
 enum { CV_START_CLOSE, CV_START_SPREAD, CV_START_ZERO };
 
 #define CV_NO_CHUNK UINT64_MAX
-
-/* The shortest automatic round, in computing latencies; a round has two of them. */
-#define CV_LATENCIES_PER_ROUND 10.0
 
 /* Requests of a worker: about a round, about its last chunk. */
 enum { CV_REQUEST_ROUND, CV_REQUEST_LAST, CV_REQUESTS };

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "model/stream/stream_costs.h"
 
 /* --- length of rounds --------------------------------------------------------------- */
 

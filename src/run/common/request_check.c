@@ -193,8 +193,8 @@ static enum cleave_status check_rates(const struct cleave_execution *request,
                            : workers->count > 0 ? workers->count
                                                 : (uint32_t)cv_usable_cores();
 
-    CV_EXPECT(workers->nrates == 0 || request->items.words != NULL, err, "items",
-              "items, which workers.rates counts, got an input");
+    CV_EXPECT(workers->nrates == 0 || request->input.fetch == NULL, err, "input.fetch",
+              "an input whose records workers.rates can count, got a command");
     for (size_t i = 0; i < workers->nrates; i++) {
         const struct cleave_rate *rate = &workers->rates[i];
 
@@ -205,14 +205,16 @@ static enum cleave_status check_rates(const struct cleave_execution *request,
                   rate->count, rate->first);
         CV_EXPECT(rate->by_weight || rate->amount >= 1, err, "workers.rates",
                   "at least one start in a period, got %g", rate->amount);
-        CV_EXPECT(!rate->by_weight || request->items.sizes != NULL, err, "items.sizes",
-                  "the weight of each item for the 'w' in workers.rates, got none");
+        CV_EXPECT(!rate->by_weight || request->items.sizes != NULL ||
+                      (request->input.weight != NULL && request->input.weight[0] != '\0'),
+                  err, request->items.words != NULL ? "items.sizes" : "input.weight",
+                  "weights for the 'w' in workers.rates, got none");
         for (size_t k = 0; k < i; k++)
             CV_EXPECT(rate->first >= workers->rates[k].first + workers->rates[k].count ||
                           workers->rates[k].first >= rate->first + rate->count,
                       err, "workers.rates", "no worker in two rates, got %u in both",
                       rate->first);
-        if (rate->by_weight)
+        if (rate->by_weight && request->items.words != NULL)
             CV_TRY(check_weights(&request->items, rate, err));
     }
     return CLEAVE_OK;
@@ -245,7 +247,7 @@ static enum cleave_status check_numbers(const struct cleave_execution *request,
     CV_EXPECT_ENUM(request->policy.backups, CLEAVE_BACKUPS_OFF + 1, err,
                    "policy.backups");
     CV_EXPECT_ENUM(request->failures.halt, CLEAVE_HALT_NOW + 1, err, "failures.halt");
-    CV_EXPECT_ENUM(request->failures.halt_on, CLEAVE_HALT_ON_ENDS + 1, err,
+    CV_EXPECT_ENUM(request->failures.halt_on, CLEAVE_HALT_ON_LATER + 1, err,
                    "failures.halt_on");
     CV_EXPECT(request->window <= CLEAVE_WINDOW_MOST, err, "command.window",
               "at most %d, got %u", (int)CLEAVE_WINDOW_MOST, request->window);

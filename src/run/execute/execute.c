@@ -391,20 +391,33 @@ static void note_input(const struct cv_source *source, double began_s,
 }
 
 /* A run that took at most this part more than its bound was as short as it could be. */
-static const double NEAR_BOUND = 1.2;
+static const double NEAR_BOUND = 1.1;
 /* A worker with less idle time than this part did the last work. */
 static const double IDLE = 0.1;
 
-static const char *find_limit(const struct cleave_execution_result *result)
+/* `record_s`: the time that the heaviest record takes on the fastest worker. */
+static const char *find_limit(const struct cleave_execution_result *result,
+                              double record_s)
 {
     const double time_s = result->seconds - result->connect_s;
-    double busy_s = 0;
+    const bool rated = result->bound_s > result->unlimited_s;
+    double busy_s = 0, first_s = INFINITY, last_s = 0;
 
     if (time_s <= NEAR_BOUND * result->bound_s)
-        return result->bound_s > result->unlimited_s ? "rates" : "workers";
-    for (uint32_t w = 0; w < result->nworkers; w++)
+        return rated                                               ? "rates"
+               : result->weight > 0 && record_s >= result->bound_s ? "record"
+                                                                   : "workers";
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        if (result->workers[w].chunks == 0)
+            continue;
         busy_s = fmax(busy_s, result->workers[w].busy_s);
-    return busy_s > (1 - IDLE) * time_s ? "one worker" : "tail";
+        first_s = fmin(first_s, result->workers[w].ended_s);
+        last_s = fmax(last_s, result->workers[w].ended_s);
+    }
+    return busy_s > (1 - IDLE) * time_s                        ? "one worker"
+           : last_s - first_s > (time_s - result->bound_s) / 2 ? "tail"
+           : rated                                             ? "rates"
+                                                               : "waiting";
 }
 
 /* `speed`: of all workers. */
@@ -417,24 +430,46 @@ static void bound_rates(const struct cv_exec_run *run, double speed,
     for (size_t i = 0; groups != NULL && i < count; i++) {
         const struct cv_rate_group *group = &run->rates.groups[i];
 
-        for (uint32_t w = group->first; w < group->first + group->count; w++)
+        for (uint32_t w = 0; w < result->nworkers; w++) {
+            if (run->rates.members[w].group != group)
+                continue;
+            groups[i].workers++;
             if (result->workers[w].busy_s > 0)
                 groups[i].speed_ups +=
                     result->workers[w].units / result->workers[w].busy_s;
+        }
         speed -= groups[i].speed_ups;
-        groups[i].workers = group->count;
         groups[i].period_s = group->rate.period_s;
-        groups[i].amount = group->starts > 0 ? group->rate.amount *
-                                                   (double)group->starts / group->started
-                                             : group->rate.amount;
+        groups[i].amount = group->started > 0
+                               ? group->rate.amount * group->units / group->started
+                               : group->rate.amount;
     }
     if (groups != NULL) {
         groups[count].speed_ups = fmax(0, speed);
         result->bound_s = fmax(result->bound_s,
                                cv_rate_bound_s(groups, count + 1, run->queue.done_units));
-        result->limited_by = find_limit(result);
     }
     free(groups);
+}
+
+/* Indices of one requested worker follow one another, and the last one to end counts. */
+static double sum_costs(const struct cv_exec_run *run,
+                        const struct cleave_execution_result *result)
+{
+    const uint32_t *asked_of = run->pool.asked_of;
+    double cost = 0, end_s = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        double more_s;
+
+        if (w == 0 || asked_of[w] != asked_of[w - 1])
+            end_s = result->connect_s;
+        more_s = fmax(0, result->workers[w].ended_s - end_s);
+        end_s += more_s;
+        cost +=
+            more_s * cleave_platform_cost(run->request->workers.platform, asked_of[w]);
+    }
+    return cost;
 }
 
 /* Each worker, and the time if none had ever waited. */
@@ -456,11 +491,16 @@ static void sum_workers(const struct cv_exec_run *run, double began_s,
             worker->ended_s = run->pool.tallies[w].ended_s - began_s;
         result->there += worker->chunks > 0 || cv_worker_pool_there(&run->pool, w);
     }
-    if (speed > 0)
-        result->bound_s = result->unlimited_s =
-            fmax(run->queue.done_units / speed, result->heaviest / fastest);
-    if (speed > 0 && run->rates.ngroups > 0)
+    if (run->request->workers.platform != NULL)
+        result->cost = sum_costs(run, result);
+    if (!(speed > 0))
+        return;
+    result->bound_s = result->unlimited_s =
+        fmax(run->queue.done_units / speed, result->heaviest / fastest);
+    if (run->rates.ngroups > 0)
         bound_rates(run, speed, result);
+    if (run->rates.ngroups > 0 || result->weight > 0)
+        result->limited_by = find_limit(result, result->heaviest / fastest);
 }
 
 /* NULL: out of memory. */

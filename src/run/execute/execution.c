@@ -20,6 +20,7 @@
 #include "run/common/shell.h"
 #include "run/decode/decoder.h"
 #include "run/input/magic.h"
+#include "run/input/record_weight.h"
 #include "run/journal/command_files.h"
 #include "run/split/format_choice.h"
 #include "run/master/run_policy.h"
@@ -198,6 +199,10 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     if (filled->items.words != NULL && filled->items.sizes == NULL &&
         filled->items.max <= 1 && !(filled->policy.block > 0))
         filled->policy.block = 1;
+    /* A rate counts records. */
+    if (filled->workers.nrates > 0 && filled->items.words == NULL &&
+        filled->input.fetch == NULL && filled->input.weight == NULL)
+        filled->input.weight = "";
     fill_prefetch(filled);
     run->limiter = (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
                                               .max_load = filled->workers.max_load,
@@ -326,25 +331,27 @@ static enum cleave_status open_source(struct cv_execution *execution,
                                                    ITEMS_HELD),
                                     execution->splitter, &execution->run.queue.source,
                                     err);
-    CV_TRY(cv_source_open(request->input.files, request->input.count,
-                          &(struct cv_source_options){
-                              .splitter = execution->splitter,
-                              .choose = is_auto(request) ? execution->splitter : NULL,
-                              .waits = true,
-                              .no_header = request->input.no_header,
-                              .header = request->input.header,
-                              .pairs = request->input.pairs,
-                              .raw = raw,
-                              .codec = codec,
-                              .fetch = request->input.fetch,
-                              .size = request->input.size,
-                              .max_record = request->input.max_record > 0
-                                                ? request->input.max_record
-                                                : CLEAVE_MAX_RECORD,
-                              .hold = hold_for(request),
-                              .shares = shares_of(cv_worker_setup_count(request)),
-                              .numbers = true },
-                          &execution->run.queue.source, err));
+    CV_TRY(cv_source_open(
+        request->input.files, request->input.count,
+        &(struct cv_source_options){
+            .splitter = execution->splitter,
+            .choose = is_auto(request) ? execution->splitter : NULL,
+            .waits = true,
+            .no_header = request->input.no_header,
+            .header = request->input.header,
+            .pairs = request->input.pairs,
+            .raw = raw,
+            .codec = codec,
+            .fetch = request->input.fetch,
+            .size = request->input.size,
+            .twice = request->input.weight != NULL &&
+                     cv_weight_is_command(request->input.weight, request->input.split),
+            .max_record = request->input.max_record > 0 ? request->input.max_record
+                                                        : CLEAVE_MAX_RECORD,
+            .hold = hold_for(request),
+            .shares = shares_of(cv_worker_setup_count(request)),
+            .numbers = true },
+        &execution->run.queue.source, err));
     /* No command can start before. */
     while ((is_auto(request) || request->output.header_once) &&
            !cv_source_has_header(execution->run.queue.source)) {

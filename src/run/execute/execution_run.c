@@ -267,8 +267,8 @@ static bool may_open(const struct cv_execution *execution,
     const struct cleave_execution *request = execution->request;
     const struct cv_hosts *hosts = &execution->run.pool.hosts;
 
-    if (hosts->count > 0 && (!policy->gets_losses || hosts->keeps || hosts->leads ||
-                             request->input.pairs != NULL))
+    if (hosts->count > 0 && (!policy->gets_losses || cv_result_sink_apart(request) ||
+                             hosts->leads || request->input.pairs != NULL))
         return false;
     return cv_request_may_open(request, cv_worker_setup_count(request),
                                cv_splitter_frames(execution->splitter));

@@ -271,6 +271,7 @@ static enum cleave_status serve_all(struct framed *framed,
     filled.input.files = path;
     filled.input.count = 1;
     run->stay = filled.persistent;
+    run->pool.hosts.many_inputs = true;
     status = cv_execution_open_base(&execution, err);
     for (bool first = true; status == CLEAVE_OK; first = false) {
         status = next_piece(framed, run->poller, &run->stopped_by, &path[0], err);

@@ -206,6 +206,16 @@ bool cv_fold_is_named(const char *command)
     return kind_of(command) != CV_NAMED_NONE;
 }
 
+bool cv_fold_is_commutative(const char *command, bool requested)
+{
+    struct cv_named_reduction named;
+
+    return cv_fold_is_named(command) &&
+                   cv_named_reduction_parse(command, &named, NULL) == CLEAVE_OK
+               ? cv_named_is_commutative(&named)
+               : requested;
+}
+
 bool cv_fold_takes_files(const char *command)
 {
     return takes_two(command) || find_all_files(command) != NULL ||
@@ -241,8 +251,8 @@ static void add_name(struct cv_text *out, int fd)
 
 /* Replace {1}, {2} and {} by names of this process's descriptors, as the files have no other
  * name. */
-static bool name_files(const char *command, const struct cv_taken *partials, size_t count,
-                       struct cv_text *out)
+static bool name_files(const char *command, const struct cv_fold_input *inputs,
+                       size_t count, struct cv_text *out)
 {
     const bool two = takes_two(command);
     const char *all = two ? NULL : find_all_files(command);
@@ -255,13 +265,13 @@ static bool name_files(const char *command, const struct cv_taken *partials, siz
         if (rest == all) {
             for (size_t i = 0; i < count; i++) {
                 cv_text_add(out, "%s", i > 0 ? " " : "");
-                add_name(out, partials[i].fd);
+                add_name(out, inputs[i].taken.fd);
             }
             rest += 2;
             all = find_all_files(rest);
         } else if (two &&
                    (strncmp(rest, "{1}", 3) == 0 || strncmp(rest, "{2}", 3) == 0)) {
-            add_name(out, partials[rest[1] - '1'].fd);
+            add_name(out, inputs[rest[1] - '1'].taken.fd);
             rest += 3;
         } else if (*rest != '\0') {
             cv_text_add(out, "%c", *rest++);
@@ -270,27 +280,43 @@ static bool name_files(const char *command, const struct cv_taken *partials, siz
     return !out->failed;
 }
 
+bool cv_fold_call_is_function(const struct cv_fold_call *call)
+{
+    return call->named.kind != CV_NAMED_NONE && call->named.kind != CV_NAMED_SORT;
+}
+
+static void drop_command(struct cv_fold_call *call)
+{
+    if (call->has_command)
+        cv_command_done(&call->command);
+    call->has_command = false;
+}
+
 static enum cleave_status set_command(struct cv_fold_call *call, const char *text,
                                       struct cleave_error *err)
 {
-    cv_fold_call_done(call);
+    drop_command(call);
     CV_TRY(cv_shell_command_init(&call->command, call->prefix, text, err));
     call->has_command = true;
     return cv_command_set(&call->command, "CLEAVE_WORKER", call->worker, err);
 }
 
-enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
-                                        struct cleave_error *err)
+enum cleave_status cv_fold_call_init(struct cv_fold_call *call, struct cleave_error *err)
 {
-    return call->has_command ? CLEAVE_OK : set_command(call, call->text, err);
+    CV_TRY(cv_named_reduction_parse(call->text, &call->named, err));
+    for (int sorted = 0; call->named.kind == CV_NAMED_SORT && sorted < 2; sorted++)
+        cv_named_sort_command(&call->named, sorted, &call->sort[sorted]);
+    if (call->sort[0].failed || call->sort[1].failed)
+        return cv_fail_memory(err, "the reduction");
+    return cv_fold_call_is_function(call) ? CLEAVE_OK
+                                          : set_command(call, call->text, err);
 }
 
 static enum cleave_status start_on_files(struct cv_fold_call *call, struct cv_slot *slot,
-                                         const struct cv_taken *partials, size_t count,
-                                         struct cleave_error *err)
+                                         const char *command, struct cleave_error *err)
 {
     struct cv_text text = { NULL, 0, 0, false };
-    enum cleave_status status = name_files(call->text, partials, count, &text)
+    enum cleave_status status = name_files(command, call->inputs, call->count, &text)
                                     ? set_command(call, text.bytes, err)
                                     : cv_fail_memory(err, "a command");
 
@@ -300,29 +326,90 @@ static enum cleave_status start_on_files(struct cv_fold_call *call, struct cv_sl
     return cv_slot_start_parts(slot, NULL, 0, err);
 }
 
-enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot *slot,
-                                      const struct cv_taken *partials, size_t count,
-                                      struct cleave_error *err)
+static enum cleave_status start_on_input(struct cv_fold_call *call, struct cv_slot *slot,
+                                         struct cleave_error *err)
 {
     struct cv_part parts[CV_FOLD_MOST];
 
-    if (cv_fold_takes_files(call->text))
-        return start_on_files(call, slot, partials, count, err);
-    CV_TRY(cv_fold_call_prepare(call, err));
-    for (size_t i = 0; i < count; i++)
-        parts[i] = (struct cv_part){ .fd = partials[i].fd,
-                                     .begin = partials[i].begin,
-                                     .end = partials[i].end,
+    for (size_t i = 0; i < call->count; i++)
+        parts[i] = (struct cv_part){ .fd = call->inputs[i].taken.fd,
+                                     .begin = call->inputs[i].taken.begin,
+                                     .end = call->inputs[i].taken.end,
                                      .name = "a partial result" };
     slot->command = &call->command;
-    return cv_slot_start_parts(slot, parts, count, err);
+    return cv_slot_start_parts(slot, parts, call->count, err);
+}
+
+/* The bytes of a partial, in a file that may have others: mapped from the start of a page. */
+static enum cleave_status map_partial(const struct cv_taken *taken,
+                                      struct cv_named_part *out, struct cleave_error *err)
+{
+    const uint64_t into = taken->begin % (uint64_t)sysconf(_SC_PAGESIZE);
+    char *bytes;
+
+    out->bytes = "";
+    out->length = (size_t)(taken->end - taken->begin);
+    if (out->length == 0)
+        return CLEAVE_OK;
+    bytes = mmap(NULL, out->length + into, PROT_READ, MAP_PRIVATE, taken->fd,
+                 (off_t)(taken->begin - into));
+    if (bytes == MAP_FAILED) {
+        out->length = 0;
+        return cv_fail_errno(err, errno, "cannot read a partial result");
+    }
+    out->bytes = bytes + into;
+    return CLEAVE_OK;
+}
+
+static void unmap_partial(const struct cv_named_part *part)
+{
+    const size_t into = (uintptr_t)part->bytes % (size_t)sysconf(_SC_PAGESIZE);
+    char *bytes; /* not const */
+
+    memcpy(&bytes, &part->bytes, sizeof bytes);
+    if (part->length > 0)
+        munmap(bytes - into, part->length + into);
+}
+
+static bool reduce_partials(void *context, int fd, const atomic_bool *stop)
+{
+    struct cv_fold_call *call = context;
+    struct cv_named_part parts[CV_FOLD_MOST] = { { NULL, 0, false } };
+    enum cleave_status status = CLEAVE_OK;
+    size_t count = 0;
+
+    while (count < call->count && status == CLEAVE_OK) {
+        parts[count].is_partial = call->inputs[count].folded;
+        status = map_partial(&call->inputs[count].taken, &parts[count], &call->err);
+        count++;
+    }
+    CV_THEN(status, cv_named_reduce(&call->named, parts, count, call->last, fd, stop,
+                                    &call->err));
+    while (count > 0)
+        unmap_partial(&parts[--count]);
+    return status == CLEAVE_OK;
+}
+
+enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot *slot,
+                                      struct cleave_error *err)
+{
+    bool sorted = true;
+
+    if (cv_fold_call_is_function(call))
+        return cv_slot_start_function(slot, reduce_partials, call, err);
+    for (size_t i = 0; i < call->count; i++)
+        sorted = sorted && call->inputs[i].folded;
+    if (call->named.kind == CV_NAMED_SORT)
+        return start_on_files(call, slot, call->sort[sorted].bytes, err);
+    return cv_fold_takes_files(call->text) ? start_on_files(call, slot, call->text, err)
+                                           : start_on_input(call, slot, err);
 }
 
 void cv_fold_call_done(struct cv_fold_call *call)
 {
-    if (call->has_command)
-        cv_command_done(&call->command);
-    call->has_command = false;
+    drop_command(call);
+    cv_text_done(&call->sort[0]);
+    cv_text_done(&call->sort[1]);
 }
 
 /* --- the log ------------------------------------------------------------------------------ */
@@ -382,20 +469,12 @@ struct job {
     struct cv_partial partials[CV_FOLD_MOST];
     size_t npartials; /* stores are owned                                           */
     uint32_t attempt; /* from 1                                                     */
-    bool last;        /* the last step of a named reduction                         */
-    /* The thread uses these while it runs: */
-    const struct cv_named_reduction *named;
-    struct cv_taken taken[CV_FOLD_MOST];
-    struct cleave_error err; /* why it failed                                       */
 };
 
 struct cv_fold {
     struct cv_fold_options options;
     bool takes_files;
-    struct cv_named_reduction named;
-    struct cv_text
-        sort[2]; /* commands of a named sort, for any and for sorted partials */
-    bool closed; /* the last step of a named reduction is done           */
+    bool closed;            /* the last step of a named reduction is done           */
     struct cv_fold_set set; /* the stores in it are owned                           */
     struct job *jobs;       /* owned: per worker                                    */
     uint32_t running;
@@ -419,84 +498,20 @@ static void fail_fold(struct cv_fold *fold, const struct cleave_error *err)
     fold->failed = true;
 }
 
-/* A named reduction in a thread. */
-static bool is_function(const struct cv_fold *fold)
-{
-    return fold->named.kind != CV_NAMED_NONE && fold->named.kind != CV_NAMED_SORT;
-}
-
-/* The bytes of a partial, in a file that may have others: mapped from the start of a page. */
-static enum cleave_status map_partial(const struct cv_taken *taken,
-                                      struct cv_named_part *out, struct cleave_error *err)
-{
-    const uint64_t into = taken->begin % (uint64_t)sysconf(_SC_PAGESIZE);
-    char *bytes;
-
-    out->bytes = "";
-    out->length = (size_t)(taken->end - taken->begin);
-    if (out->length == 0)
-        return CLEAVE_OK;
-    bytes = mmap(NULL, out->length + into, PROT_READ, MAP_PRIVATE, taken->fd,
-                 (off_t)(taken->begin - into));
-    if (bytes == MAP_FAILED) {
-        out->length = 0;
-        return cv_fail_errno(err, errno, "cannot read a partial result");
-    }
-    out->bytes = bytes + into;
-    return CLEAVE_OK;
-}
-
-static void unmap_partial(const struct cv_named_part *part)
-{
-    const size_t into = (uintptr_t)part->bytes % (size_t)sysconf(_SC_PAGESIZE);
-    char *bytes; /* not const */
-
-    memcpy(&bytes, &part->bytes, sizeof bytes);
-    if (part->length > 0)
-        munmap(bytes - into, part->length + into);
-}
-
-static bool reduce_partials(void *context, int fd, const atomic_bool *stop)
-{
-    struct job *job = context;
-    struct cv_named_part parts[CV_FOLD_MOST] = { { NULL, 0, false } };
-    enum cleave_status status = CLEAVE_OK;
-    size_t count = 0;
-
-    while (count < job->npartials && status == CLEAVE_OK) {
-        parts[count].is_partial = job->partials[count].folded;
-        status = map_partial(&job->taken[count], &parts[count], &job->err);
-        count++;
-    }
-    CV_THEN(status,
-            cv_named_reduce(job->named, parts, count, job->last, fd, stop, &job->err));
-    while (count > 0)
-        unmap_partial(&parts[--count]);
-    return status == CLEAVE_OK;
-}
-
-static enum cleave_status start_job(struct cv_fold *fold, struct job *job,
-                                    struct cleave_error *err)
-{
-    bool folded = true;
-
-    for (size_t i = 0; i < job->npartials; i++)
-        folded = folded && job->partials[i].folded;
-    if (fold->named.kind == CV_NAMED_SORT)
-        job->call.text = fold->sort[folded].bytes;
-    return is_function(fold)
-               ? cv_slot_start_function(&job->slot, reduce_partials, job, err)
-               : cv_fold_call_start(&job->call, &job->slot, job->taken, job->npartials,
-                                    err);
-}
-
 static enum cleave_status launch(struct cv_fold *fold, struct job *job,
                                  struct cleave_error *err)
 {
-    for (size_t i = 0; i < job->npartials; i++)
-        CV_TRY(cv_ordered_output_take(job->partials[i].store, &job->taken[i], err));
+    struct cv_fold_call *call = &job->call;
+
+    for (call->count = 0; call->count < job->npartials; call->count++) {
+        const struct cv_partial *partial = &job->partials[call->count];
+        struct cv_fold_input *input = &call->inputs[call->count];
+
+        input->folded = partial->folded;
+        CV_TRY(cv_ordered_output_take(partial->store, &input->taken, err));
+    }
     CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
-    CV_TRY(start_job(fold, job, err));
+    CV_TRY(cv_fold_call_start(call, &job->slot, err));
     cv_start_limiter_begun(fold->options.limiter);
     fold->counts.calls += job->npartials > 1;
     return CLEAVE_OK;
@@ -518,11 +533,11 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
 
 static void give_up(struct cv_fold *fold, const struct job *job)
 {
-    struct cleave_error err = job->err;
+    struct cleave_error err = job->call.err;
     char how[64];
 
     fold->by_command |= !fold->failed;
-    if (is_function(fold)) {
+    if (cv_fold_call_is_function(&job->call)) {
         fail_fold(fold, &err);
         return;
     }
@@ -530,21 +545,6 @@ static void give_up(struct cv_fold *fold, const struct job *job)
     cv_fail(&err, CLEAVE_EENGINE, "the command that reduces %s on %zu partial results%s",
             how, job->npartials, job->attempt > 1 ? ", also when tried again" : "");
     fail_fold(fold, &err);
-}
-
-/* Takes over the store, which is complete. */
-static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial partial,
-                                      struct cleave_error *err)
-{
-    struct cv_taken taken;
-    /* The descriptor of the output becomes free for another one. */
-    enum cleave_status status = cv_ordered_output_take(partial.store, &taken, err);
-
-    partial.bytes = cv_chunk_output_size(partial.store);
-    CV_THEN(status, cv_fold_set_add(&fold->set, &partial, err));
-    if (status != CLEAVE_OK)
-        cv_chunk_output_drop(partial.store);
-    return status;
 }
 
 static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
@@ -559,10 +559,10 @@ static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
     }
     for (size_t i = 0; i < job->npartials; i++)
         partial.covers += job->partials[i].covers;
-    fold->closed |= job->last;
+    fold->closed |= job->call.last;
     job->slot.store = NULL;
     drop_partials(job);
-    return add_partial(fold, partial, err);
+    return cv_fold_add(fold, partial, err);
 }
 
 static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
@@ -592,7 +592,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
                    CLEAVE_ERESOURCES) {
         status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
-               !stopping && !is_function(fold)) {
+               !stopping && !cv_fold_call_is_function(&job->call)) {
         job->attempt++;
         fold->counts.retries++;
         if (launch(fold, job, &why) == CLEAVE_OK)
@@ -647,23 +647,24 @@ enum cleave_status cv_fold_close(struct cv_fold *fold, bool *out_done,
                                  struct cleave_error *err)
 {
     struct job *job = &fold->jobs[0];
+    const bool function = cv_fold_call_is_function(&job->call);
     struct cv_partial only;
 
     assert(fold->running == 0 && fold->set.ready == 0);
     *out_done = fold->closed || fold->stopped || fold->failed ||
-                fold->named.kind == CV_NAMED_NONE;
+                job->call.named.kind == CV_NAMED_NONE;
     if (*out_done || cv_start_limiter_is_crowded(fold->options.limiter))
         return CLEAVE_OK;
     job->npartials = 0;
     if (cv_fold_set_last(&fold->set, &only)) {
         job->partials[job->npartials++] = only;
-        *out_done = only.folded && !is_function(fold);
+        *out_done = only.folded && !function;
     } else {
-        *out_done = fold->set.count > 0 || !is_function(fold);
+        *out_done = fold->set.count > 0 || !function;
     }
     if (*out_done)
         return job->npartials > 0 ? cv_fold_set_add(&fold->set, &only, err) : CLEAVE_OK;
-    job->last = true;
+    job->call.last = true;
     return begin(fold, job, err);
 }
 
@@ -682,25 +683,24 @@ static size_t crowd_of(const struct cv_fold *fold)
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,
                                struct cv_fold **out, struct cleave_error *err)
 {
+    enum cleave_status status = CLEAVE_OK;
     struct cv_fold *fold;
 
     CV_TRY(cv_fold_check_command(options->command, err));
     fold = calloc(1, sizeof *fold);
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
-    CV_TRY(cv_named_reduction_parse(options->command, &fold->named, err));
     fold->options = *options;
     fold->takes_files = cv_fold_takes_files(options->command);
     fold->crowd = crowd_of(fold);
-    fold->set.commutative = options->commutative && fold->named.kind == CV_NAMED_NONE;
-    for (int sorted = 0; fold->named.kind == CV_NAMED_SORT && sorted < 2; sorted++)
-        cv_named_sort_command(&fold->named, sorted, &fold->sort[sorted]);
+    fold->set.commutative =
+        cv_fold_is_commutative(options->command, options->commutative);
     fold->jobs = calloc(options->nworkers, sizeof *fold->jobs);
-    if (fold->jobs == NULL || fold->sort[0].failed || fold->sort[1].failed) {
+    if (fold->jobs == NULL) {
         cv_fold_free(fold);
         return cv_fail_memory(err, "the reduction");
     }
-    for (uint32_t w = 0; w < options->nworkers; w++) {
+    for (uint32_t w = 0; w < options->nworkers && status == CLEAVE_OK; w++) {
         struct cv_slot *slot = &fold->jobs[w].slot;
 
         cv_slot_init(slot);
@@ -716,7 +716,11 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
             .prefix = options->prefixes != NULL ? options->prefixes[w] : NULL,
             .worker = options->names[w],
         };
-        fold->jobs[w].named = &fold->named;
+        status = cv_fold_call_init(&fold->jobs[w].call, err);
+    }
+    if (status != CLEAVE_OK) {
+        cv_fold_free(fold);
+        return status;
     }
     *out = fold;
     return CLEAVE_OK;
@@ -736,21 +740,22 @@ void cv_fold_free(struct cv_fold *fold)
     while (cv_fold_set_pop(&fold->set, &partial))
         cv_chunk_output_drop(partial.store);
     cv_fold_set_done(&fold->set);
-    cv_text_done(&fold->sort[0]);
-    cv_text_done(&fold->sort[1]);
     free(fold->jobs);
     free(fold);
 }
 
-enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *store,
-                               uint64_t begin, uint64_t end, struct cleave_error *err)
+enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_partial partial,
+                               struct cleave_error *err)
 {
-    return add_partial(fold,
-                       (struct cv_partial){ .begin = begin,
-                                            .end = end,
-                                            .covers = end - begin,
-                                            .store = store },
-                       err);
+    struct cv_taken taken;
+    /* The descriptor of the output becomes free for another one. */
+    enum cleave_status status = cv_ordered_output_take(partial.store, &taken, err);
+
+    partial.bytes = cv_chunk_output_size(partial.store);
+    CV_THEN(status, cv_fold_set_add(&fold->set, &partial, err));
+    if (status != CLEAVE_OK)
+        cv_chunk_output_drop(partial.store);
+    return status;
 }
 
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,

@@ -14,7 +14,9 @@
  * has a last step, which is also taken if there is one output or none. */
 #ifndef CV_FOLD_H
 #define CV_FOLD_H
+#include "base/text.h"
 #include "run/common/start_limiter.h"
+#include "run/fold/named_reduction.h"
 #include "run/output/ordered_output.h"
 #include "run/slot/slot.h"
 
@@ -22,6 +24,7 @@ enum { CV_FOLD_MOST = 16 };
 
 struct cv_fold;
 struct cv_fold_log;
+struct cv_partial;
 
 /* All is borrowed while the fold is in use. */
 struct cv_fold_options {
@@ -44,9 +47,9 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
 /* Kills running commands. */
 void cv_fold_free(struct cv_fold *fold);
 
-/* Add the result for [begin, end) of the input. The store is taken over. */
-enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *store,
-                               uint64_t begin, uint64_t end, struct cleave_error *err);
+/* Add an output, or the result of folds elsewhere. The store, which is complete, is taken over. */
+enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_partial partial,
+                               struct cleave_error *err);
 /* There is no result for [begin, end): the intervals before and after it become adjacent. */
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
                                 struct cleave_error *err);
@@ -98,9 +101,18 @@ double cv_fold_one_s(struct cv_fold_counts counts);
 enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err);
 /* Whether it is a named reduction. */
 bool cv_fold_is_named(const char *command);
+/* Whether partials may be folded in any order: the request says so, or the named reduction has
+ * the same result then. */
+bool cv_fold_is_commutative(const char *command, bool requested);
 /* Whether it takes partials as files, and how many partials it takes at a time. */
 bool cv_fold_takes_files(const char *command);
 size_t cv_fold_most(const char *command);
+
+/* A partial that is folded. `folded`: the result of folds, not an output. */
+struct cv_fold_input {
+    struct cv_taken taken;
+    bool folded;
+};
 
 struct cv_fold_call {
     const char *text;          /* borrowed, as the next two            */
@@ -108,14 +120,22 @@ struct cv_fold_call {
     const char *worker;        /* name                                 */
     struct cv_command command; /* owned while has_command              */
     bool has_command;
+    struct cv_named_reduction named;
+    struct cv_text
+        sort[2]; /* owned: commands of a named sort, for any and for sorted partials */
+    /* The next call; the thread of a named reduction uses these while it runs. */
+    struct cv_fold_input inputs[CV_FOLD_MOST];
+    size_t count;
+    bool last;               /* the last step of a named reduction */
+    struct cleave_error err; /* why the thread failed              */
 };
 
-/* Prepare a command that takes partials on standard input. cv_fold_call_start does so, too. */
-enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
-                                        struct cleave_error *err);
-/* Start the command in a slot on at most cv_fold_most partials. */
+/* `call` has its borrowed members. */
+enum cleave_status cv_fold_call_init(struct cv_fold_call *call, struct cleave_error *err);
+/* A named reduction in a thread, and not a command. */
+bool cv_fold_call_is_function(const struct cv_fold_call *call);
+/* Start it in a slot on at most cv_fold_most inputs. */
 enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot *slot,
-                                      const struct cv_taken *partials, size_t count,
                                       struct cleave_error *err);
 void cv_fold_call_done(struct cv_fold_call *call);
 

@@ -96,6 +96,14 @@ enum cleave_status cv_named_reduction_parse(const char *text,
     return CLEAVE_OK;
 }
 
+bool cv_named_is_commutative(const struct cv_named_reduction *how)
+{
+    /* Without -s and -u, sort(1) compares equal keys as whole lines. */
+    return how->kind == CV_NAMED_SUM || how->kind == CV_NAMED_COUNT ||
+           how->kind == CV_NAMED_COUNTS ||
+           (how->kind == CV_NAMED_SORT && strpbrk(how->options, "su") == NULL);
+}
+
 static void add_options(const char *options, struct cv_text *out)
 {
     while (*options != '\0') {

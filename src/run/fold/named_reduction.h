@@ -46,6 +46,9 @@ enum cleave_status cv_named_reduction_parse(const char *text,
                                             struct cv_named_reduction *out,
                                             struct cleave_error *err);
 
+/* Whether the result does not depend on the order of the parts. */
+bool cv_named_is_commutative(const struct cv_named_reduction *how);
+
 /* Add a line for sh that sorts the files `{}`; if `sorted`, they are sorted already. */
 void cv_named_sort_command(const struct cv_named_reduction *how, bool sorted,
                            struct cv_text *out);

@@ -346,6 +346,24 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
         cv_host_fail(host, &err);
 }
 
+uint64_t cv_host_output_base(const struct cv_host *host)
+{
+    enum { PIECES_BITS = 40 };
+
+    return (uint64_t)host->peer << PIECES_BITS;
+}
+
+void cv_host_tell_reduce(struct cv_host *host)
+{
+    const struct cv_packer *payload = host->hosts->reduce;
+
+    cv_link_send(&host->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_REDUCE,
+                                          .length = (uint32_t)payload->length,
+                                          .value = cv_host_output_base(host) },
+                 payload->bytes, payload->length);
+}
+
 static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
@@ -369,6 +387,8 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     if (!host->was_ready)
         cv_host_doubt_machine(host);
     host->was_ready = true;
+    if (host->hosts->reduce != NULL)
+        cv_host_tell_reduce(host);
     host->hosts->changed(host->hosts->context, host);
     hosts_settled(host->hosts);
 }
@@ -392,7 +412,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     struct cv_slot *slot;
     enum cv_stage stage;
 
-    /* remote_fold_frames.c knows the stages of these. */
+    /* remote_fold.c knows the stages of these. */
     if (host->state == CV_HOST_READY && head->type >= CV_FRAME_OTHERS &&
         host->hosts->other != NULL) {
         host->hosts->other(host->hosts->other_context, host, head, payload);

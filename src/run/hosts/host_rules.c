@@ -48,7 +48,7 @@ static enum cv_stage piece_stage(const struct cv_host *host,
     if (!cv_has_arrived(&slot->remote->facts) && !slot->open.on)
         return slot->remote->queue != NULL ? CV_STAGE_SENDING : CV_STAGE_SENT;
     if (cv_is_computed(&slot->remote->facts))
-        return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
+        return host->hosts->reduce != NULL ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
     return slot->stopping ? CV_STAGE_STOPPING : CV_STAGE_ARRIVED;
 }
 

@@ -142,7 +142,10 @@ struct cv_hosts {
     bool leads;               /* a host leads others */
     bool one_port;            /* one transfer at a time over all links */
     bool local_workers;       /* there are workers on this machine */
-    bool keeps;               /* outputs stay with the hosts (remote_fold.c) */
+    bool many_inputs;         /* one after the other */
+    const struct cv_packer
+        *reduce; /* outputs stay with the hosts (remote_fold.c): payload of
+                                       REDUCE; or NULL */
     /* A host has become ready, or is no longer ready; its slots were notified before. */
     void (*changed)(void *context, struct cv_host *host);
     /* A frame from CV_FRAME_OTHERS; NULL: none are expected. */
@@ -237,6 +240,10 @@ void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 
 void cv_host_leave_out(struct cv_host *host);
 /* Give it nothing more; pieces that it has not done after terms.notice_s go to others. */
 void cv_host_dismiss(struct cv_host *host);
+/* Let the host keep its outputs: send hosts->reduce. The ids of its outputs begin after the
+ * second. */
+void cv_host_tell_reduce(struct cv_host *host);
+uint64_t cv_host_output_base(const struct cv_host *host);
 /* Undo cv_host_dismiss, unless the host gave notice itself. */
 void cv_host_keep(struct cv_host *host);
 /* The host leaves and has ended all its pieces: close the connection. */

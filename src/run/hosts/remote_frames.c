@@ -33,7 +33,7 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     else if (cut_short ? end->given > whole : end->given != whole)
         cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
                        (unsigned long long)whole, (unsigned long long)end->given);
-    else if (!host->hosts->keeps &&
+    else if (host->hosts->reduce == NULL &&
              (end->output != remote->heard || end->output_sum != remote->output_sum))
         cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have arrived",
                        (unsigned long long)end->output, (unsigned long long)remote->heard,
@@ -141,7 +141,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     cv_item_forget(slot);
     slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
     remote->facts.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
-    remote->facts.kept = host->hosts->keeps ? end->output : 0;
+    remote->facts.kept = host->hosts->reduce != NULL ? end->output : 0;
     remote->facts.hash = end->hash;
     remote->facts.retry_s = end->retry_s;
     slot->later_s = (end->flags & CV_END_LATER) != 0 ? end->retry_s : 0;

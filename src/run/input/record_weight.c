@@ -24,11 +24,22 @@ static const char word_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST
 
 enum cv_weight_kind cv_weight_kind_of(const char *text)
 {
-    if (text[strspn(text, word_bytes)] != '\0' || text[0] == '\0')
+    if (text[0] == '\0')
+        return CV_WEIGHT_ONE;
+    if (text[strspn(text, word_bytes)] != '\0')
         return CV_WEIGHT_COMMAND;
     if (text[0] == '.')
         return CV_WEIGHT_FIELD;
     return text[strspn(text, "0123456789")] == '\0' ? CV_WEIGHT_COLUMN : CV_WEIGHT_WORD;
+}
+
+bool cv_weight_is_command(const char *text, const char *split)
+{
+    const enum cv_weight_kind kind = cv_weight_kind_of(text);
+
+    return kind == CV_WEIGHT_COMMAND ||
+           (kind == CV_WEIGHT_WORD && cv_is_program(text) &&
+            (split == NULL || strncmp(split, "csv", 3) != 0));
 }
 
 enum { MAX_COLUMN = 9999 };
@@ -262,6 +273,9 @@ enum cleave_status cv_record_weight_read(const struct cv_record_weight *weight,
     struct cv_key_text text = { bytes, 0 };
     char shown[NUMBER_ROOM];
 
+    *out = 1;
+    if (weight->kind == CV_WEIGHT_ONE)
+        return CLEAVE_OK;
     if (weight->kind == CV_WEIGHT_COLUMN)
         cv_splitter_column(weight->splitter, weight->column, bytes, length, &text);
     else if (!cv_weight_find_field(bytes, length, weight->text, &text))

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RECORD_WEIGHT_H
 #define CV_RECORD_WEIGHT_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
@@ -12,13 +13,16 @@ enum cv_weight_kind {
     CV_WEIGHT_COLUMN,  /* "3": a column                                            */
     CV_WEIGHT_WORD,    /* "tokens": a column of csv, otherwise a command           */
     CV_WEIGHT_COMMAND, /* any text with a blank, a slash or a sign of the shell    */
+    CV_WEIGHT_ONE,     /* "": each record weighs 1                                 */
 };
 
 /* The kind depends on the text alone. */
 enum cv_weight_kind cv_weight_kind_of(const char *text);
+/* Whether the text is a command that reads all records first. `split` is that of the input, or NULL. */
+bool cv_weight_is_command(const char *text, const char *split);
 
 struct cv_record_weight {
-    enum cv_weight_kind kind; /* FIELD, COLUMN or COMMAND */
+    enum cv_weight_kind kind; /* not WORD */
     const char *text;         /* borrowed */
     unsigned column;          /* from 1 */
     double missing;           /* weight of a record that has none; 0: an error */

@@ -393,16 +393,27 @@ static uint64_t find_start(const struct cv_source *source, uint64_t first, doubl
     return cv_weight_index_pick(index, wanted, fast, &from) ? from : first;
 }
 
+/* The records of a stream begin after its header; a header of a file is not in the index. */
+static uint64_t skip_header(const struct cv_source *source, uint64_t address)
+{
+    const uint64_t header = source->stream != NULL ? source->files->header_end : 0;
+
+    return address > header ? address : header;
+}
+
 enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
                                         const struct cv_taker *taker, enum cv_take *state,
                                         struct cv_piece *out, struct cleave_error *err)
 {
     const struct cv_weight_index *index;
     struct cv_range first;
-    uint64_t from;
+    uint64_t from, end, last;
 
     if (source->weights == NULL)
-        return take_at(source, 0, (uint64_t)wanted, state, out, err);
+        return take_at(source, 0,
+                       taker->most > 0 ? (uint64_t)fmin(wanted, (double)taker->most)
+                                       : (uint64_t)wanted,
+                       state, out, err);
     index = &source->weights->index;
     if (!cv_range_set_find(&source->pending, 0, &first))
         return take_at(source, 0, 1, state, out, err);
@@ -410,8 +421,9 @@ enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
     if (source->stream == NULL && leaves_rest(source, wanted, taker))
         return CLEAVE_OK;
     from = find_start(source, first.begin, wanted, taker->fast);
-    return take_at(source, from, cv_weight_index_cut(index, from, wanted) - from, state,
-                   out, err);
+    end = cv_weight_index_cut(index, from, wanted);
+    last = cv_weight_index_after(index, skip_header(source, from), taker->most);
+    return take_at(source, from, (end < last ? end : last) - from, state, out, err);
 }
 
 enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
@@ -600,6 +612,11 @@ enum cleave_status cv_source_put_back(struct cv_source *source,
     return CLEAVE_OK;
 }
 
+void cv_source_use_again(struct cv_source *source, const struct cv_piece *piece)
+{
+    note_use(source, piece, true);
+}
+
 enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err)
@@ -722,6 +739,15 @@ double cv_source_grain(const struct cv_source *source)
     return source->weights != NULL && source->weights->index.grain > 0
                ? source->weights->index.grain
                : 1;
+}
+
+uint64_t cv_source_count(const struct cv_source *source, const struct cv_piece *piece)
+{
+    const uint64_t begin = skip_header(source, piece->begin);
+
+    return piece->end > begin
+               ? cv_weight_index_count(&source->weights->index, begin, piece->end)
+               : 0;
 }
 
 double cv_source_heaviest(const struct cv_source *source)

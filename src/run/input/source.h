@@ -46,6 +46,7 @@ struct cv_source_options {
     const char *fetch; /* borrowed: a command that writes ranges of inputs; NULL      */
     const char *size;  /* borrowed, with fetch: the size, or a command that writes it */
     bool sized;        /* decode an input, if necessary, to learn its size            */
+    bool twice;        /* a compressed file is read twice, so it is not a stream      */
     bool no_index;     /* ignore files written by cv_source_index                     */
     bool numbers;      /* cv_source_records can number the records of a stream        */
 };
@@ -69,7 +70,7 @@ void cv_source_free(struct cv_source *source);
 enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err);
 
 /* Weigh all records, as they arrive if it is a stream: units are weights from now on, else bytes.
- * `text` is that of struct cleave_input. To be called before cv_source_start and the first take, after
+ * `text` is that of struct cleave_input; "": each record weighs 1. To be called before cv_source_start and the first take, after
  * cv_source_head_alone. heavy_first: heavy records of files are taken before light ones, unless records are in groups. */
 enum cleave_status cv_source_weigh(struct cv_source *source, const char *text,
                                    double missing, bool heavy_first,
@@ -96,6 +97,7 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
 struct cv_taker {
     bool fast;       /* records that are heavier than the order are not left to others */
     unsigned faster; /* busy workers that are at least twice as fast */
+    uint64_t most;   /* records or items that the piece may have; 0: no limit */
 };
 enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
                                         const struct cv_taker *taker, enum cv_take *state,
@@ -137,6 +139,8 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
 enum cleave_status cv_source_put_back(struct cv_source *source,
                                       const struct cv_piece *piece,
                                       struct cleave_error *err);
+/* A finished piece of files must be put back. */
+void cv_source_use_again(struct cv_source *source, const struct cv_piece *piece);
 /* The bytes of a piece are no longer needed. */
 enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,
@@ -203,6 +207,8 @@ double cv_source_left(const struct cv_source *source);
 bool cv_source_is_weighed(const struct cv_source *source);
 /* All amounts of units are multiples of this power of two: 1, or less than the lightest record. */
 double cv_source_grain(const struct cv_source *source);
+/* The number of records of a piece, without a header; only if records are weighed. */
+uint64_t cv_source_count(const struct cv_source *source, const struct cv_piece *piece);
 /* The largest weight so far. */
 double cv_source_heaviest(const struct cv_source *source);
 /* The last bytes of a piece that have at most `units`. */

@@ -90,7 +90,8 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
         file->ignores_index = options->no_index;
         if (!is_stream && options->fetch == NULL)
             CV_TRY(cv_source_file_unpack(file, options,
-                                         nnames == 1 && options->pairs == NULL,
+                                         nnames == 1 && options->pairs == NULL &&
+                                             !options->twice,
                                          &is_stream, err));
         if (is_stream && nnames > 1)
             return cv_fail_at(

@@ -91,6 +91,22 @@ double cv_weight_index_between(const struct cv_weight_index *index, uint64_t beg
     return sum_until(index, end) - sum_until(index, begin);
 }
 
+uint64_t cv_weight_index_count(const struct cv_weight_index *index, uint64_t begin,
+                               uint64_t end)
+{
+    return count_until(index, end) - count_until(index, begin);
+}
+
+uint64_t cv_weight_index_after(const struct cv_weight_index *index, uint64_t begin,
+                               uint64_t records)
+{
+    const size_t first = count_until(index, begin);
+
+    return records > 0 && records <= index->settled - first
+               ? index->records[first + records - 1].end
+               : UINT64_MAX;
+}
+
 double cv_weight_index_total(const struct cv_weight_index *index)
 {
     return sum_before(index, index->settled);

@@ -39,6 +39,12 @@ void cv_weight_index_settle(struct cv_weight_index *index);
 /* The weight of the records that end in (begin, end]. */
 double cv_weight_index_between(const struct cv_weight_index *index, uint64_t begin,
                                uint64_t end);
+/* The number of these records. */
+uint64_t cv_weight_index_count(const struct cv_weight_index *index, uint64_t begin,
+                               uint64_t end);
+/* The end of this many records from `begin`, a boundary. UINT64_MAX: fewer are known. */
+uint64_t cv_weight_index_after(const struct cv_weight_index *index, uint64_t begin,
+                               uint64_t records);
 double cv_weight_index_total(const struct cv_weight_index *index);
 /* A boundary: the records from `begin`, another one, up to it weigh at most `wanted`, or are one.
  * UINT64_MAX: all known records weigh less. */

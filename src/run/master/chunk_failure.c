@@ -220,6 +220,8 @@ static double count_ends(const struct cv_exec_run *run, double over)
         return over - (double)run->queue.failed;
     case CLEAVE_HALT_ON_ENDS:
         return over;
+    case CLEAVE_HALT_ON_LATER:
+        return (double)run->queue.later_in_a_row;
     default:
         return (double)run->queue.failed;
     }
@@ -247,6 +249,7 @@ static void halt_if_asked(struct cv_exec_run *run)
 
 void cv_chunk_succeeded(struct cv_exec_run *run)
 {
+    run->queue.later_in_a_row = 0;
     if (run->request->failures.halt_on != CLEAVE_HALT_ON_FAILURES)
         halt_if_asked(run);
 }
@@ -787,7 +790,7 @@ enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *att
                                       cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
     alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
-            !run->pool.hosts.keeps;
+            !run->request->hosts.fold;
     *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         keep_written_prefix(attempt);
@@ -832,6 +835,9 @@ void cv_chunk_rest(struct cv_exec_run *run, const struct cv_attempt *attempt)
         snprintf(how, sizeof how, "status %d, ", slot->process.exit_code);
     cv_start_rates_lower(run, slot->worker, &slot->piece);
     run->pool.tallies[slot->worker].later++;
+    run->queue.later_in_a_row++;
+    if (run->request->failures.halt_on == CLEAVE_HALT_ON_LATER)
+        halt_if_asked(run);
     if (run->queue.later++ == 0)
         cv_note(run->request,
                 "%.200s rests for %.3g s: the command asked to be run later (%s%s)",

@@ -124,9 +124,8 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
                                   attempt->chunk.past.family == NULL
                                       ? &attempt->chunk.past
                                       : &unknown);
-    return run->results->may_lose || attempt->twin != NULL
-               ? CLEAVE_OK
-               : cv_source_finish(run->queue.source, &slot->piece, err);
+    return attempt->twin != NULL ? CLEAVE_OK
+                                 : cv_source_finish(run->queue.source, &slot->piece, err);
 }
 
 /* An item succeeded in `seconds`: apply the new median to the timeout of all,

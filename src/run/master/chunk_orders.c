@@ -198,10 +198,10 @@ static double most_of(struct cv_exec_run *run, uint32_t worker,
                       const struct cv_pending_order *pending)
 {
     const double wanted = cv_order_queue_size(&run->queue, pending);
-    const double size = fmin(wanted, cv_start_rates_left(run, worker));
     const double max = (double)run->request->items.max;
 
-    return max > 1 ? fmin(size, max) : size;
+    return max > 1 ? fmin(wanted, max)
+                   : fmin(wanted, cv_start_rates_share(run, worker, true));
 }
 
 /* A heavy record is for workers that are at least this part as fast as the fastest one. */
@@ -212,11 +212,12 @@ static double speed_of(const struct cv_worker_stats *worker)
     return worker->busy_s > 0 ? worker->units / worker->busy_s : 0;
 }
 
-/* Only matters if records are weighed. */
-static struct cv_taker find_taker(const struct cv_exec_run *run, uint32_t worker)
+static struct cv_taker find_taker(struct cv_exec_run *run, uint32_t worker)
 {
     const double own = speed_of(&run->pool.tallies[worker]);
-    struct cv_taker taker = { .fast = own > 0 || run->pool.nworkers == 1 };
+    const double most = cv_start_rates_share(run, worker, false);
+    struct cv_taker taker = { .fast = own > 0 || run->pool.nworkers == 1,
+                              .most = isfinite(most) ? (uint64_t)fmax(1, most) : 0 };
 
     if (!cv_source_is_weighed(run->queue.source))
         return taker;
@@ -253,12 +254,12 @@ static enum cleave_status take_item(struct cv_exec_run *run,
     return found ? cv_source_take_item(source, item, state, out, err) : CLEAVE_OK;
 }
 
-static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t owner,
+static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t worker,
                                      const struct cv_pending_order *pending,
                                      enum cv_take *state, struct cv_piece *out,
                                      struct cleave_error *err)
 {
-    const struct cv_taker taker = find_taker(run, owner);
+    const struct cv_taker taker = find_taker(run, worker);
     struct cv_source *source = run->queue.source;
 
     if (pending->kind == CV_ORDER_OPEN && pending->units > 0)
@@ -267,19 +268,26 @@ static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t owner,
                                    state, out, err);
     if (pending->kind == CV_ORDER_ITEM || run->key_uses != NULL)
         return take_item(run, pending, state, out, err);
-    return pending->units > 0 ? cv_source_take_units(source, most_of(run, owner, pending),
-                                                     &taker, state, out, err)
-                              : CLEAVE_OK;
+    return pending->units > 0
+               ? cv_source_take_units(source, most_of(run, worker, pending), &taker,
+                                      state, out, err)
+               : CLEAVE_OK;
 }
 
-/* Whether the rate of the worker allows a start; if not, the worker rests. */
-static bool may_start(struct cv_exec_run *run, uint32_t worker,
-                      const struct cv_pending_order *pending)
+/* Take the piece of an order, unless the rate of the worker does not allow it now. */
+static enum cleave_status take_allowed(struct cv_exec_run *run, uint32_t worker,
+                                       const struct cv_pending_order *pending,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err)
 {
-    const struct cv_piece item = { .begin = pending->item, .end = pending->item + 1 };
-
-    return cv_start_rates_allow(run, worker,
-                                pending->kind == CV_ORDER_ITEM ? &item : NULL);
+    CV_TRY(take_piece(run, worker, pending, state, out, err));
+    if (*state != CV_TAKE_PIECE || out->begin == out->end)
+        return CLEAVE_OK;
+    CV_TRY(cv_start_rates_fit(run, worker, out, err));
+    if (cv_start_rates_allow(run, worker, out))
+        return CLEAVE_OK;
+    *state = CV_TAKE_WAIT;
+    return cv_source_put_back(run->queue.source, out, err);
 }
 
 /* Begin the next order of `owner`. *began is false if the input has not arrived, or if
@@ -288,6 +296,7 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
                                     struct cv_attempt *attempt, bool *began,
                                     struct cleave_error *err)
 {
+    const uint32_t worker = attempt->slot.worker;
     struct cv_order_queue *queue = &run->queue;
     struct cv_pending_order pending = *cv_order_queue_next(queue, owner);
     struct cv_piece piece = cv_source_blank(queue->source);
@@ -295,14 +304,14 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
     struct cleave_error why;
     enum cleave_status status;
 
-    *began = may_start(run, attempt->slot.worker, &pending);
+    *began = cv_start_rates_allow(run, worker, NULL);
     if (!*began)
         return CLEAVE_OK;
     if (pending.kind == CV_ORDER_OPEN && pending.units > 0)
         *began = look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending));
     if (!*began)
         return CLEAVE_OK;
-    status = take_piece(run, owner, &pending, &state, &piece, &why);
+    status = take_allowed(run, worker, &pending, &state, &piece, &why);
     if (status == CLEAVE_ERESOURCES &&
         cv_start_limiter_wait(&run->limiter, run->poller, &why)) {
         *began = false;

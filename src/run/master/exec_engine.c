@@ -301,7 +301,7 @@ static enum cleave_status exec_wait(void *instance, struct cleave_event *out,
         cv_start_rates_release(run);
         if (cv_event_queue_pop(&run->events, out)) {
             if (out->kind == CLEAVE_DONE)
-                out->fold_s = cv_fold_one_s(cv_result_sink_counts(run->results));
+                out->fold_s = cv_result_sink_fold_s(run->results);
             return CLEAVE_OK;
         }
         CV_TRY(hand_out_rest(run, err));

@@ -67,6 +67,10 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
                        "halted: %llu chunks failed and none succeeded: does the command "
                        "read standard input? (failures.halt never: do not halt)",
                        (unsigned long long)run->queue.failed);
+    if (run->halted && run->request->failures.halt_on == CLEAVE_HALT_ON_LATER)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "halted: %llu commands in a row asked to be run later",
+                       (unsigned long long)run->queue.later_in_a_row);
     if (run->halted && run->request->failures.halt_on != CLEAVE_HALT_ON_FAILURES)
         return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
     return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed %s%s",

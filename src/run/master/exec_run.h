@@ -299,8 +299,13 @@ bool cv_start_rates_allow(struct cv_exec_run *run, uint32_t worker,
                           const struct cv_piece *piece);
 /* Whether the worker has a rate. */
 bool cv_start_rates_limit(const struct cv_exec_run *run, uint32_t worker);
-/* Units of the largest piece that the worker may start now; INFINITY: there is no limit. */
-double cv_start_rates_left(struct cv_exec_run *run, uint32_t worker);
+/* Fails if no rate ever allows the worker to start the piece. */
+enum cleave_status cv_start_rates_fit(const struct cv_exec_run *run, uint32_t worker,
+                                      const struct cv_piece *piece,
+                                      struct cleave_error *err);
+/* What the worker may start now, shared with the idle workers of its group: records or items, or
+ * by_weight weights. INFINITY: there is no such rate. */
+double cv_start_rates_share(struct cv_exec_run *run, uint32_t worker, bool by_weight);
 /* The worker has started a piece; it asked to be run later. */
 enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker,
                                         const struct cv_piece *piece,

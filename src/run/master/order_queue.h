@@ -84,10 +84,11 @@ struct cv_order_queue {
     uint32_t running;  /* chunks that are running or queued for a retry */
 
     uint64_t chunks, retries, failed, resumed, lost, later, parted, backups;
-    uint64_t unread;     /* part of `failed`: the command read nothing */
-    uint64_t given_back; /* part of `lost`: by hosts that left in order */
-    uint64_t unfit;      /* part of `failed`: no host could run the command */
-    double largest;      /* size of the largest chunk that was done */
+    uint64_t later_in_a_row; /* of `later`, since the last success */
+    uint64_t unread;         /* part of `failed`: the command read nothing */
+    uint64_t given_back;     /* part of `lost`: by hosts that left in order */
+    uint64_t unfit;          /* part of `failed`: no host could run the command */
+    double largest;          /* size of the largest chunk that was done */
     uint32_t fits;     /* chunks of about `max` that were done since the limit was set */
     uint32_t patience; /* successes before the size limit is doubled */
     double max;        /* size limit of chunks in bytes; 0: none */

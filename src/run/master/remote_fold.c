@@ -3,7 +3,14 @@
  *
  * The plan (engine/fold_plan.h) decides the folds; orders and reports are frames of protocol.h.
  * A partial that moves gets a new name at its destination, so that a late part of a cancelled
- * order is not taken for a part of the next one. */
+ * order is not taken for a part of the next one.
+ *
+ * Hosts that reach each other (MPI) make one partial of all, which is fetched. Other hosts (ssh)
+ * fold only what they made; what is left is fetched and folded here, with the outputs of this
+ * machine. A host keeps its partials as long as its folds make them smaller and more may come;
+ * in order, as long as the input next to them is not done. If its folds do not help, or the
+ * command fails there, each partial is fetched at once. In all of this a host stands for its
+ * slots: its number is that of its first worker. */
 #include "run/master/remote_fold.h"
 
 #include <math.h>
@@ -18,7 +25,6 @@
 
 /* Names of outputs: the number of the host above these bits, the number of the piece
  * below. Names of folds and moved partials: the highest bit and a number. */
-enum { HOST_SHIFT = 40 };
 static const uint64_t MADE = (uint64_t)1 << 63;
 
 struct order {
@@ -43,14 +49,25 @@ struct progress {
     uint64_t awaits;  /* name of the partial it waits for; 0: none */
 };
 
+/* A partial that was ordered from its host. */
+struct fetch {
+    struct cv_fold_leaver partial;
+    struct cv_chunk_output *store; /* owned: what has arrived */
+    struct fetch *next;
+};
+
 struct cv_remote_fold {
-    struct cv_worker_pool *pool; /* borrowed, as the four below */
+    struct cv_worker_pool *pool; /* borrowed, as the five below */
     struct cv_order_queue *queue;
     const struct cv_attempt_table *table;
     struct cv_ordered_output *outputs;
     struct cv_fold_log *log;
+    struct cv_fold *home;      /* folds what was fetched */
     struct cv_fold_plan *plan; /* owned */
-    bool *may, *there;         /* owned: for each worker */
+    struct cv_packer reduce;   /* owned: the payload of REDUCE */
+    bool apart, commutative;   /* hosts do not reach each other; the order is not kept */
+    bool *may, *there;         /* owned: for each host */
+    bool *unfit;               /* owned: for each host: the command failed there */
     struct cv_piece *pieces; /* owned: their outputs are on hosts; to redo after a loss */
     size_t npieces, piece_room;
     size_t crowd;     /* partials from which busy workers fold, too */
@@ -68,10 +85,9 @@ struct cv_remote_fold {
     struct cancelled *cancelled; /* owned */
     size_t ncancelled, cancelled_room;
 
-    struct cv_chunk_output *result; /* owned: the result while it is received */
-    uint64_t result_id, result_bytes;
-    uint32_t holder;     /* worker that has the result */
-    bool fetching, came; /* the result is ordered from its holder; it is complete */
+    struct fetch *fetches; /* owned */
+    /* Bytes of all parts of folds but the largest of each, and how many of them are in results. */
+    double added, left;
     bool stopped, failed, by_command;
     struct cleave_error err; /* set if `failed` */
     struct cv_fold_counts counts;
@@ -86,9 +102,17 @@ static uint32_t peer_of(const struct cv_remote_fold *kept, uint32_t worker)
     return kept->pool->host_of[worker]->peer;
 }
 
-static uint64_t output_base(const struct cv_remote_fold *kept, uint32_t worker)
+static uint32_t seat_of(const struct cv_remote_fold *kept, uint32_t worker)
 {
-    return (uint64_t)peer_of(kept, worker) << HOST_SHIFT;
+    return kept->pool->host_of[worker]->first;
+}
+
+/* Whether the worker stands for a host that can be reached. */
+static bool is_there(const struct cv_remote_fold *kept, uint32_t worker)
+{
+    const struct cv_host *host = kept->pool->host_of[worker];
+
+    return host != NULL && host->first == worker && host->state == CV_HOST_READY;
 }
 
 static void say(const struct cv_remote_fold *kept, uint32_t worker,
@@ -96,28 +120,6 @@ static void say(const struct cv_remote_fold *kept, uint32_t worker,
 {
     cv_link_send(&kept->pool->host_of[worker]->link,
                  &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);
-}
-
-static enum cleave_status tell_hosts(const struct cv_remote_fold *kept,
-                                     const struct cleave_execution *request,
-                                     bool *out_there, struct cleave_error *err)
-{
-    const struct cv_worker_pool *pool = kept->pool;
-    struct cv_packer packer = { NULL, 0, 0, false };
-
-    cv_pack_text(&packer, request->reduce.command);
-    cv_pack_number(&packer, request->failures.retries);
-    cv_pack_real(&packer, request->failures.timeout_s);
-    for (uint32_t w = 0; w < pool->nworkers && !packer.failed; w++) {
-        out_there[w] = cv_worker_pool_there(pool, w);
-        if (out_there[w])
-            cv_link_send(&pool->host_of[w]->link,
-                         &(struct cv_frame_head){ .type = CV_FRAME_REDUCE,
-                                                  .value = output_base(kept, w) },
-                         packer.bytes, packer.length);
-    }
-    cv_pack_done(&packer);
-    return packer.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
 }
 
 static void note_progress(struct cv_remote_fold *kept, uint32_t worker)
@@ -171,16 +173,20 @@ static uint32_t first_due(const struct cv_remote_fold *kept, double *out_s,
     uint32_t first = CV_FOLD_NOBODY;
 
     *out_order = NULL;
-    if (kept->fetching && !kept->came && cv_worker_pool_there(kept->pool, kept->holder)) {
-        first = kept->holder;
-        *out_s = due_s(kept, first);
+    for (const struct fetch *fetch = kept->fetches; fetch != NULL; fetch = fetch->next) {
+        const uint32_t who = fetch->partial.holder;
+
+        if (!is_there(kept, who) ||
+            (first != CV_FOLD_NOBODY && due_s(kept, who) >= *out_s))
+            continue;
+        first = who;
+        *out_s = due_s(kept, who);
     }
     for (const struct order *order = kept->orders; order != NULL; order = order->next) {
         const uint32_t who = suspect(kept, order);
         const double when_s = fmax(due_s(kept, who), due_s(kept, order->step.at));
 
-        if (!cv_worker_pool_there(kept->pool, who) ||
-            (first != CV_FOLD_NOBODY && when_s >= *out_s))
+        if (!is_there(kept, who) || (first != CV_FOLD_NOBODY && when_s >= *out_s))
             continue;
         first = who;
         *out_s = when_s;
@@ -279,7 +285,7 @@ static uint64_t name_part(struct cv_remote_fold *kept, const struct cv_fold_step
         say(kept, part->ahead, CV_FRAME_FORGET, part->name);
     if (part->holder == step->at)
         return part->id;
-    name = new_name(kept);
+    name = new_name(kept) | (part->id & CV_FOLD_RESULT);
     let_give(kept, part, step->at, name, give);
     return name;
 }
@@ -293,9 +299,10 @@ static enum cleave_status order_fold(struct cv_remote_fold *kept,
 
     if (order == NULL)
         return cv_fail_memory(err, "the reduction");
-    *order = (struct order){
-        .step = *step, .id = new_name(kept), .given_s = cv_clock_s(), .next = kept->orders
-    };
+    *order = (struct order){ .step = *step,
+                             .id = new_name(kept) | CV_FOLD_RESULT,
+                             .given_s = cv_clock_s(),
+                             .next = kept->orders };
     kept->orders = order;
     kept->busy[step->at]++;
     note_progress(kept, step->at);
@@ -372,7 +379,7 @@ static void call_off(struct cv_remote_fold *kept, struct order *order)
 {
     const struct cv_fold_step *step = &order->step;
 
-    if (cv_worker_pool_there(kept->pool, step->at)) {
+    if (is_there(kept, step->at)) {
         say(kept, step->at, CV_FRAME_FOLD_OFF, order->id);
         for (uint32_t i = 0; i < step->count; i++)
             if (step->parts[i].holder != step->at)
@@ -418,6 +425,26 @@ static void count_tries(struct cv_remote_fold *kept, uint64_t tries,
     kept->counts.seconds += cv_clock_s() - order->given_s;
 }
 
+/* What a fold adds to the largest of its parts. */
+static void note_growth(struct cv_remote_fold *kept, const struct cv_fold_step *step,
+                        double bytes)
+{
+    double sum = 0, largest = 0;
+
+    for (uint32_t i = 0; i < step->count; i++) {
+        sum += (double)step->parts[i].bytes;
+        largest = fmax(largest, (double)step->parts[i].bytes);
+    }
+    kept->added += sum - largest;
+    kept->left += fmax(0, bytes - largest);
+}
+
+/* Most of what would be sent disappears in folds. */
+static bool helps(const struct cv_remote_fold *kept)
+{
+    return 2 * kept->left <= kept->added;
+}
+
 static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
                    const struct cv_frame_head *head, uint64_t tries)
 {
@@ -432,6 +459,7 @@ static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
     cv_fold_log_add(kept->log, order->step.at, order->given_s, cv_clock_s(),
                     order->step.count);
     kept->counts.gone += order->step.count - 1;
+    note_growth(kept, &order->step, (double)head->value);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
     forget_parts(kept, order);
 }
@@ -447,11 +475,18 @@ static void fold_failed(struct cv_remote_fold *kept, const struct cv_frame_head 
         return;
     count_tries(kept, tries, order);
     cv_fold_plan_undo(kept->plan, &order->step);
-    cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s",
-            cv_shown(text, strlen(text), shown, sizeof shown), order->step.count,
-            tries > 1 ? ", also when tried again" : "");
-    kept->by_command |= !kept->failed;
-    fail(kept, &err);
+    cv_shown(text, strlen(text), shown, sizeof shown);
+    if (kept->apart) {
+        if (!kept->unfit[order->step.at])
+            cv_hosts_note(&kept->pool->hosts, "%s: %s: its results are reduced here",
+                          kept->pool->host_of[order->step.at]->name, shown);
+        kept->unfit[order->step.at] = true;
+    } else {
+        cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s", shown,
+                order->step.count, tries > 1 ? ", also when tried again" : "");
+        kept->by_command |= !kept->failed;
+        fail(kept, &err);
+    }
     free(order);
 }
 
@@ -475,43 +510,83 @@ static void order_ended(struct cv_remote_fold *kept, struct cv_host *host,
     cv_arena_done(&arena);
 }
 
-static void result_came(struct cv_remote_fold *kept, struct cv_host *host,
-                        const struct cv_frame_head *head, const unsigned char *payload)
+static struct fetch **find_fetch(struct cv_remote_fold *kept, const struct cv_host *host,
+                                 uint64_t id)
 {
-    const bool last = (head->flags & CV_FRAME_LAST) != 0;
-    const uint64_t bytes = cv_chunk_output_size(kept->result) + head->length;
-    struct cleave_error err;
+    struct fetch **at = &kept->fetches;
 
-    note_progress(kept, kept->holder);
-    if (head->value != cv_chunk_output_size(kept->result)) {
-        cv_host_accuse(host, "%llu bytes of a result were sent before, and %llu came",
-                       (unsigned long long)head->value,
-                       (unsigned long long)cv_chunk_output_size(kept->result));
-        return;
-    }
-    if (bytes > kept->result_bytes || (last && bytes < kept->result_bytes)) {
-        cv_host_accuse(host, "a result has %llu bytes, and %llu have arrived",
-                       (unsigned long long)kept->result_bytes, (unsigned long long)bytes);
-        return;
-    }
-    if (cv_chunk_output_write(kept->result, payload, head->length, &err) != CLEAVE_OK)
-        fail(kept, &err);
-    kept->came = last;
+    while (*at != NULL && ((*at)->partial.id != id ||
+                           kept->pool->host_of[(*at)->partial.holder] != host))
+        at = &(*at)->next;
+    return at;
 }
 
-static enum cv_stage stage_of(const struct cv_remote_fold *kept,
-                              const struct cv_host *host,
+/* The host still has the partial. */
+static void drop_fetch(struct cv_remote_fold *kept, struct fetch **at)
+{
+    struct fetch *fetch = *at;
+
+    *at = fetch->next;
+    cv_fold_plan_stay(kept->plan, fetch->partial.id);
+    cv_chunk_output_drop(fetch->store);
+    free(fetch);
+}
+
+/* All of a partial has arrived. */
+static void take_home(struct cv_remote_fold *kept, struct fetch **at)
+{
+    struct fetch *fetch = *at;
+    const struct cv_fold_leaver *partial = &fetch->partial;
+    struct cleave_error err;
+
+    say(kept, partial->holder, CV_FRAME_FORGET, partial->id);
+    cv_fold_plan_leave(kept->plan, partial->id);
+    if (cv_fold_add(kept->home,
+                    (struct cv_partial){ .begin = partial->begin,
+                                         .end = partial->end,
+                                         .covers = partial->covers,
+                                         .folded = (partial->id & CV_FOLD_RESULT) != 0,
+                                         .store = fetch->store },
+                    &err) != CLEAVE_OK)
+        fail(kept, &err);
+    *at = fetch->next;
+    free(fetch);
+}
+
+static void partial_came(struct cv_remote_fold *kept, struct cv_host *host,
+                         const struct cv_frame_head *head, const unsigned char *payload)
+{
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    struct fetch **at = find_fetch(kept, host, head->chunk);
+    const uint64_t before = cv_chunk_output_size((*at)->store);
+    const uint64_t bytes = before + head->length, all = (*at)->partial.bytes;
+    struct cleave_error err;
+
+    note_progress(kept, host->first);
+    if (head->value != before)
+        cv_host_accuse(host, "%llu bytes of a result were sent before, and %llu came",
+                       (unsigned long long)head->value, (unsigned long long)before);
+    else if (bytes > all || (last && bytes < all))
+        cv_host_accuse(host, "a result has %llu bytes, and %llu have arrived",
+                       (unsigned long long)all, (unsigned long long)bytes);
+    else if (cv_chunk_output_write((*at)->store, payload, head->length, &err) !=
+             CLEAVE_OK)
+        fail(kept, &err);
+    else if (last)
+        take_home(kept, at);
+}
+
+static enum cv_stage stage_of(struct cv_remote_fold *kept, const struct cv_host *host,
                               const struct cv_frame_head *head)
 {
+    if (host->first == CV_HOST_NOWHERE)
+        return CV_STAGE_NO_FOLD;
     if (head->type == CV_FRAME_HEADWAY)
         return kept->there[host->first] ? CV_STAGE_HOLDS : CV_STAGE_NO_FOLD;
     if (head->type != CV_FRAME_PARTIAL)
         return order_stage(kept, host, head->chunk);
-    return kept->fetching && !kept->came && kept->result != NULL &&
-                   head->chunk == kept->result_id &&
-                   kept->pool->host_of[kept->holder] == host
-               ? CV_STAGE_FETCHING
-               : CV_STAGE_NO_FOLD;
+    return *find_fetch(kept, host, head->chunk) != NULL ? CV_STAGE_FETCHING
+                                                        : CV_STAGE_NO_FOLD;
 }
 
 static void read_frame(void *context, struct cv_host *host,
@@ -522,7 +597,7 @@ static void read_frame(void *context, struct cv_host *host,
     if (!cv_host_admit(host, stage_of(kept, host, head), head))
         return;
     if (head->type == CV_FRAME_PARTIAL)
-        result_came(kept, host, head, payload);
+        partial_came(kept, host, head, payload);
     else if (head->type == CV_FRAME_HEADWAY)
         read_progress(kept, host->first, head->value, head->chunk);
     else
@@ -551,8 +626,10 @@ enum cleave_status cv_remote_fold_add(struct cv_remote_fold *kept,
     if (!CV_ROOM(kept->pieces, &kept->piece_room, kept->npieces + 1))
         return cv_fail_memory(err, "partial results");
     kept->pieces[kept->npieces++] = *piece;
-    return cv_fold_plan_add(kept->plan, output_base(kept, maker->worker) + facts.number,
-                            piece->begin, piece->end, maker->worker, facts.kept, err);
+    return cv_fold_plan_add(kept->plan,
+                            cv_host_output_base(cv_remote_host(maker)) + facts.number,
+                            piece->begin, piece->end, seat_of(kept, maker->worker),
+                            facts.kept, err);
 }
 
 /* A stream cannot be read again, and its memory is needed for new input. */
@@ -585,6 +662,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
     queue->done -= (double)(end - begin);
     queue->done_units -= piece.units;
     queue->lost++;
+    cv_source_use_again(queue->source, &piece);
     CV_TRY(cv_input_coverage_lose(&queue->coverage, begin, end, err));
     return cv_order_queue_requeue(queue, &chunk, &piece, err);
 }
@@ -592,16 +670,15 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
 static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
                                struct cleave_error *err)
 {
+    struct fetch **at = &kept->fetches;
     struct order *order;
     struct cv_fold_part part;
 
-    if (kept->came) /* the result is complete */
-        return CLEAVE_OK;
-    if (kept->fetching && kept->holder == worker) {
-        cv_chunk_output_drop(kept->result);
-        kept->result = NULL;
-        kept->fetching = false;
-    }
+    while (*at != NULL)
+        if ((*at)->partial.holder == worker)
+            drop_fetch(kept, at);
+        else
+            at = &(*at)->next;
     while ((order = take_order_of(kept, worker)) != NULL) {
         cv_fold_plan_undo(kept->plan, &order->step);
         call_off(kept, order);
@@ -617,9 +694,12 @@ enum cleave_status cv_remote_fold_status(struct cv_remote_fold *kept, bool *out_
                                          struct cleave_error *err)
 {
     for (uint32_t w = 0; w < kept->pool->nworkers; w++) {
-        if (!kept->there[w] || cv_worker_pool_there(kept->pool, w))
+        const bool was_there = kept->there[w];
+
+        kept->there[w] = is_there(kept, w);
+        if (!was_there || kept->there[w])
             continue;
-        kept->there[w] = false;
+        kept->unfit[w] = false; /* another worker may come */
         CV_TRY(lose(kept, w, err));
     }
     *out_command = kept->by_command;
@@ -630,10 +710,24 @@ enum cleave_status cv_remote_fold_status(struct cv_remote_fold *kept, bool *out_
     return kept->err.status;
 }
 
-static bool is_idle(const struct cv_remote_fold *kept, uint32_t worker)
+static bool is_idle(const struct cv_remote_fold *kept, uint32_t host)
 {
-    return cv_order_queue_next(kept->queue, worker) == NULL &&
-           !cv_attempt_table_is_busy(kept->table, worker);
+    for (uint32_t w = host; w < host + kept->pool->host_of[host]->slots; w++)
+        if (cv_order_queue_next(kept->queue, w) != NULL ||
+            cv_attempt_table_is_busy(kept->table, w))
+            return false;
+    return true;
+}
+
+static bool no_input_left(const struct cv_remote_fold *kept)
+{
+    return !(cv_source_left(kept->queue->source) > 0);
+}
+
+/* Nothing more is to be expected of the host. */
+static bool is_at_end(const struct cv_remote_fold *kept, uint32_t host)
+{
+    return no_input_left(kept) && is_idle(kept, host);
 }
 
 /* Whether more partials will be made. */
@@ -673,66 +767,124 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
     return CLEAVE_OK;
 }
 
-static enum cleave_status go_on(struct cv_remote_fold *kept, struct cleave_error *err)
+/* Order the folds of hosts with may[host]. */
+static enum cleave_status order_folds(struct cv_remote_fold *kept, bool patient,
+                                      struct cleave_error *err)
 {
-    const uint32_t n = kept->pool->nworkers;
     /* Order the first fold at once, to measure it early. */
     const bool unknown = kept->counts.calls == 0 && kept->orders == NULL;
-    const bool crowded = unknown || cv_fold_plan_ready(kept->plan) > kept->crowd;
     struct cv_fold_step step;
 
-    if (kept->stopped || kept->failed)
-        return CLEAVE_OK;
-    for (uint32_t w = 0; w < n; w++)
-        kept->may[w] =
-            kept->there[w] && kept->busy[w] == 0 && (crowded || is_idle(kept, w));
-    while (
-        cv_fold_plan_next(kept->plan, kept->may, !unknown && more_to_come(kept), &step)) {
+    while (cv_fold_plan_next(kept->plan, kept->may, !unknown && patient, &step)) {
         kept->may[step.at] = false;
         CV_TRY(order_fold(kept, &step, err));
         if (unknown)
             return CLEAVE_OK;
     }
-    return send_ahead(kept, err);
-}
-
-/* Fetch the last partial. */
-static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error *err)
-{
-    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &kept->holder,
-                           &kept->result_bytes))
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "the partial results do not cover all of the input");
-    CV_TRY(cv_chunk_output_open(kept->outputs, &kept->result, err));
-    kept->fetching = true;
-    say(kept, kept->holder, CV_FRAME_FETCH, kept->result_id);
-    note_progress(kept, kept->holder);
-    watch(kept, due_s(kept, kept->holder));
     return CLEAVE_OK;
 }
 
-/* Whether one partial is left and no other will be made. It is fetched while chunks
- * can still be redone. */
-static bool is_last(const struct cv_remote_fold *kept)
+/* Hosts that reach each other. */
+static enum cleave_status fold_together(struct cv_remote_fold *kept,
+                                        struct cleave_error *err)
 {
-    return !kept->stopped && !kept->failed && !more_to_come(kept) &&
-           !(cv_source_left(kept->queue->source) > 0) &&
-           cv_fold_plan_count(kept->plan) == 1;
+    const bool unknown = kept->counts.calls == 0 && kept->orders == NULL;
+    const bool crowded = unknown || cv_fold_plan_ready(kept->plan) > kept->crowd;
+
+    for (uint32_t w = 0; w < kept->pool->nworkers; w++)
+        kept->may[w] =
+            kept->there[w] && kept->busy[w] == 0 && (crowded || is_idle(kept, w));
+    CV_TRY(order_folds(kept, more_to_come(kept), err));
+    return send_ahead(kept, err);
+}
+
+/* A host that computes folds only full calls; one at its end folds all it has. */
+static enum cleave_status fold_apart(struct cv_remote_fold *kept,
+                                     struct cleave_error *err)
+{
+    if (!helps(kept))
+        return CLEAVE_OK;
+    for (int computes = 0; computes < 2; computes++) {
+        for (uint32_t w = 0; w < kept->pool->nworkers; w++)
+            kept->may[w] = kept->there[w] && kept->busy[w] == 0 && !kept->unfit[w] &&
+                           is_at_end(kept, w) == (computes == 0);
+        CV_TRY(order_folds(kept, computes, err));
+    }
+    return CLEAVE_OK;
+}
+
+/* Whether the byte of the input is done. */
+static bool is_done(const struct cv_remote_fold *kept, uint64_t at)
+{
+    struct cv_range range;
+
+    return cv_range_set_find(&kept->queue->coverage.settled, at, &range) &&
+           range.begin <= at;
+}
+
+static bool leaves(void *context, const struct cv_fold_leaver *partial)
+{
+    const struct cv_remote_fold *kept = context;
+    const uint32_t host = partial->holder;
+
+    if (!kept->there[host])
+        return false;
+    if (!kept->apart)
+        return kept->orders == NULL && !more_to_come(kept) && no_input_left(kept);
+    if (!helps(kept) || kept->unfit[host] || kept->pool->host_of[host]->leaving ||
+        (kept->busy[host] == 0 && is_at_end(kept, host)))
+        return true;
+    return !kept->commutative && !partial->grows &&
+           (partial->begin == 0 || is_done(kept, partial->begin - 1)) &&
+           ((double)partial->end >= cv_source_total(kept->queue->source) ||
+            is_done(kept, partial->end));
+}
+
+/* Fetch partials that have nothing to wait for, while chunks can still be redone. */
+static enum cleave_status fetch_some(struct cv_remote_fold *kept,
+                                     struct cleave_error *err)
+{
+    struct cv_fold_leaver partial;
+
+    while (cv_fold_plan_pick(kept->plan, leaves, kept, &partial)) {
+        struct fetch *fetch = malloc(sizeof *fetch);
+
+        if (fetch == NULL)
+            return cv_fail_memory(err, "the reduction");
+        *fetch = (struct fetch){ .partial = partial, .next = kept->fetches };
+        kept->fetches = fetch;
+        CV_TRY(cv_chunk_output_open(kept->outputs, &fetch->store, err));
+        say(kept, partial.holder, CV_FRAME_FETCH, partial.id);
+        note_progress(kept, partial.holder);
+        watch(kept, due_s(kept, partial.holder));
+    }
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_remote_fold_work(struct cv_remote_fold *kept,
                                        struct cleave_error *err)
 {
-    CV_TRY(go_on(kept, err));
-    return is_last(kept) && !kept->fetching ? fetch(kept, err) : CLEAVE_OK;
+    if (kept->stopped || kept->failed)
+        return CLEAVE_OK;
+    CV_TRY(kept->apart ? fold_apart(kept, err) : fold_together(kept, err));
+    return fetch_some(kept, err);
 }
 
-/* Several partials have to be folded even if none is running; the last one is fetched. */
+/* Partials that are left are fetched, even if nothing runs. */
 uint32_t cv_remote_fold_busy(const struct cv_remote_fold *kept)
 {
     return kept->orders != NULL ||
-           (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1) ||
-           (is_last(kept) && !kept->came);
+           (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 0);
+}
+
+bool cv_remote_fold_is_together(const struct cv_remote_fold *kept)
+{
+    return !kept->apart;
+}
+
+bool cv_remote_fold_holds(const struct cv_remote_fold *kept, const struct cv_host *host)
+{
+    return cv_fold_plan_holds(kept->plan, host->first);
 }
 
 void cv_remote_fold_stop(struct cv_remote_fold *kept)
@@ -752,31 +904,6 @@ void cv_remote_fold_stop(struct cv_remote_fold *kept)
     }
 }
 
-enum cleave_status cv_remote_fold_finish(struct cv_remote_fold *kept, bool *out_done,
-                                         struct cleave_error *err)
-{
-    struct cv_chunk_output *result;
-
-    if (!kept->fetching) {
-        CV_TRY(go_on(kept, err));
-        *out_done = kept->orders == NULL && cv_fold_plan_count(kept->plan) == 0;
-        if (kept->orders != NULL || *out_done)
-            return CLEAVE_OK;
-        CV_TRY(fetch(kept, err));
-    }
-    *out_done = kept->came;
-    if (!kept->came)
-        return CLEAVE_OK;
-    if (cv_chunk_output_size(kept->result) != kept->result_bytes)
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "expected a result of %llu bytes, got one of %llu",
-                       (unsigned long long)kept->result_bytes,
-                       (unsigned long long)cv_chunk_output_size(kept->result));
-    result = kept->result;
-    kept->result = NULL;
-    return cv_ordered_output_finish(kept->outputs, result, 0, 1, err);
-}
-
 struct cv_fold_counts cv_remote_fold_counts(const struct cv_remote_fold *kept)
 {
     struct cv_fold_counts counts = kept->counts;
@@ -789,17 +916,6 @@ struct cv_fold_counts cv_remote_fold_counts(const struct cv_remote_fold *kept)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-enum cleave_status cv_remote_fold_skip(struct cv_remote_fold *kept, uint64_t begin,
-                                       uint64_t end, struct cleave_error *err)
-{
-    return cv_fold_plan_add(kept->plan, 0, begin, end, CV_FOLD_NOBODY, 0, err);
-}
-
-uint64_t cv_remote_fold_covered(const struct cv_remote_fold *kept)
-{
-    return cv_fold_plan_covered(kept->plan);
-}
-
 void cv_remote_fold_free(struct cv_remote_fold *kept)
 {
     if (kept == NULL)
@@ -810,10 +926,15 @@ void cv_remote_fold_free(struct cv_remote_fold *kept)
         kept->orders = order->next;
         free(order);
     }
+    kept->pool->hosts.reduce = NULL;
+    kept->pool->hosts.other = NULL;
     cv_poller_cancel(kept->pool->hosts.poller, &kept->timer);
     cv_poller_cancel(kept->pool->hosts.poller, &kept->near);
-    cv_chunk_output_drop(kept->result);
+    while (kept->fetches != NULL)
+        drop_fetch(kept, &kept->fetches);
     cv_fold_plan_free(kept->plan);
+    cv_pack_done(&kept->reduce);
+    free(kept->unfit);
     free(kept->busy);
     free(kept->progress);
     free(kept->cancelled);
@@ -823,33 +944,43 @@ void cv_remote_fold_free(struct cv_remote_fold *kept)
     free(kept);
 }
 
-/* Set up the empty plan and tell the hosts. */
+/* Set up the empty plan, and tell the hosts that are ready. Others are told when they are. */
 static enum cleave_status prepare(struct cv_remote_fold *kept,
                                   const struct cleave_execution *request,
                                   struct cleave_error *err)
 {
     const uint32_t n = kept->pool->nworkers;
-    const bool takes_files = cv_fold_takes_files(request->reduce.command);
+    const char *command = request->reduce.command;
+    struct cv_hosts *hosts = &kept->pool->hosts;
 
-    CV_TRY(cv_fold_check_command(request->reduce.command, err));
     kept->crowd = (size_t)CROWD * n;
-    if (takes_files && kept->crowd > FILES)
+    if (cv_fold_takes_files(command) && kept->crowd > FILES)
         kept->crowd = FILES;
     kept->may = calloc(n, sizeof *kept->may);
     kept->there = calloc(n, sizeof *kept->there);
+    kept->unfit = calloc(n, sizeof *kept->unfit);
     kept->busy = calloc(n, sizeof *kept->busy);
     kept->progress = calloc(n, sizeof *kept->progress);
-    if (kept->may == NULL || kept->there == NULL || kept->busy == NULL ||
-        kept->progress == NULL)
+    cv_pack_text(&kept->reduce, command);
+    cv_pack_number(&kept->reduce, kept->apart ? 0 : kept->retries);
+    cv_pack_real(&kept->reduce, request->failures.timeout_s);
+    if (kept->may == NULL || kept->there == NULL || kept->unfit == NULL ||
+        kept->busy == NULL || kept->progress == NULL || kept->reduce.failed)
         return cv_fail_memory(err, "the reduction");
-    CV_TRY(cv_fold_plan_new(n, request->reduce.commutative,
-                            (uint32_t)cv_fold_most(request->reduce.command), &kept->plan,
-                            err));
-    return tell_hosts(kept, request, kept->there, err);
+    kept->commutative = cv_fold_is_commutative(command, request->reduce.commutative);
+    CV_TRY(cv_fold_plan_new(n, kept->commutative, kept->apart,
+                            (uint32_t)cv_fold_most(command), &kept->plan, err));
+    hosts->reduce = &kept->reduce;
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->items[i]->state == CV_HOST_READY)
+            cv_host_tell_reduce(hosts->items[i]);
+    for (uint32_t w = 0; w < n; w++)
+        kept->there[w] = is_there(kept, w);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_remote_fold_new(const struct cv_result_sink_options *options,
-                                      struct cv_remote_fold **out,
+                                      struct cv_fold *home, struct cv_remote_fold **out,
                                       struct cleave_error *err)
 {
     struct cv_remote_fold *kept = calloc(1, sizeof *kept);
@@ -862,13 +993,14 @@ enum cleave_status cv_remote_fold_new(const struct cv_result_sink_options *optio
     kept->table = options->table;
     kept->outputs = options->outputs;
     kept->log = options->log;
+    kept->home = home;
+    kept->apart = !options->request->hosts.fold;
     kept->retries = options->request->failures.retries;
     status = prepare(kept, options->request, err);
     if (status != CLEAVE_OK) {
         cv_remote_fold_free(kept);
         return status;
     }
-    kept->pool->hosts.keeps = true;
     kept->pool->hosts.other = read_frame;
     kept->pool->hosts.other_context = kept;
     *out = kept;

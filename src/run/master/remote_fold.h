@@ -6,8 +6,9 @@
 #define CV_REMOTE_FOLD_H
 #include "run/master/result_sink.h"
 
+/* What is left when all is done goes to `home`, which is borrowed. */
 enum cleave_status cv_remote_fold_new(const struct cv_result_sink_options *options,
-                                      struct cv_remote_fold **out,
+                                      struct cv_fold *home, struct cv_remote_fold **out,
                                       struct cleave_error *err);
 void cv_remote_fold_free(struct cv_remote_fold *kept);
 enum cleave_status cv_remote_fold_add(struct cv_remote_fold *kept,
@@ -15,17 +16,15 @@ enum cleave_status cv_remote_fold_add(struct cv_remote_fold *kept,
                                       const struct cv_piece *piece,
                                       const struct cv_slot *maker,
                                       struct cleave_error *err);
-enum cleave_status cv_remote_fold_skip(struct cv_remote_fold *kept, uint64_t begin,
-                                       uint64_t end, struct cleave_error *err);
 enum cleave_status cv_remote_fold_work(struct cv_remote_fold *kept,
                                        struct cleave_error *err);
 uint32_t cv_remote_fold_busy(const struct cv_remote_fold *kept);
 void cv_remote_fold_stop(struct cv_remote_fold *kept);
 enum cleave_status cv_remote_fold_status(struct cv_remote_fold *kept, bool *out_command,
                                          struct cleave_error *err);
-enum cleave_status cv_remote_fold_finish(struct cv_remote_fold *kept, bool *out_done,
-                                         struct cleave_error *err);
-uint64_t cv_remote_fold_covered(const struct cv_remote_fold *kept);
+/* Hosts reach each other. */
+bool cv_remote_fold_is_together(const struct cv_remote_fold *kept);
+bool cv_remote_fold_holds(const struct cv_remote_fold *kept, const struct cv_host *host);
 struct cv_fold_counts cv_remote_fold_counts(const struct cv_remote_fold *kept);
 
 #endif

@@ -4,12 +4,13 @@
  * Folding here has one rule. An idle worker folds; if it gets a chunk meanwhile, both run
  * side by side. While all workers are busy, none folds until many partials wait: from
  * then on each worker folds once before each chunk. A chunk makes one partial and a fold
- * replaces at least two by one, so the number of waiting partials is bounded. Outputs of
- * hosts are folded on this machine, by as many workers as it has use for, also while the
+ * replaces at least two by one, so the number of waiting partials is bounded. What comes from
+ * hosts is folded on this machine, by as many workers as it has use for, also while the
  * hosts compute if the policy lets chunks end one after the other. */
 #include "run/master/result_sink.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <cleave/execute.h>
 
@@ -21,8 +22,23 @@
 bool cv_result_sink_apart(const struct cleave_execution *request)
 {
     return request->reduce.command != NULL && request->hosts.fold &&
-           request->items.words == NULL && request->journal.path == NULL &&
-           !cv_fold_is_named(request->reduce.command);
+           request->items.words == NULL && request->journal.path == NULL;
+}
+
+/* Whether outputs stay on hosts until they are folded there. The journal and items need each of
+ * them; what is lost with a host is computed again, so the input must be files, few enough to be
+ * opened once more. */
+static bool keeps(const struct cv_result_sink_options *options)
+{
+    const struct cleave_execution *request = options->request;
+    const struct cv_hosts *hosts = &options->pool->hosts;
+    const uint64_t files = options->limiter->most_files;
+
+    return cv_result_sink_apart(request) ||
+           (request->items.words == NULL && request->journal.path == NULL &&
+            (hosts->count > 0 || request->hosts.more != NULL) && !hosts->many_inputs &&
+            (files == 0 || request->input.count < files / 4) &&
+            cv_source_input(options->queue->source, 0).size >= 0);
 }
 
 uint32_t cv_result_sink_folders(const struct cv_worker_pool *pool,
@@ -80,12 +96,10 @@ enum cleave_status cv_result_sink_open(const struct cv_result_sink_options *opti
     results->outputs = options->outputs;
     results->table = options->table;
     results->pool = options->pool;
-    if (cv_result_sink_apart(options->request)) {
-        /* A stream cannot be read again, and its memory is needed for new input. */
-        results->may_lose = cv_source_input(options->queue->source, 0).size >= 0;
-        status = cv_remote_fold_new(options, &results->kept, err);
-    } else if (options->request->reduce.command != NULL) {
+    if (options->request->reduce.command != NULL) {
         status = open_fold(results, options, err);
+        if (status == CLEAVE_OK && keeps(options))
+            status = cv_remote_fold_new(options, results->fold, &results->kept, err);
     }
     if (status == CLEAVE_OK)
         *out = results;
@@ -108,10 +122,30 @@ void cv_result_sink_free(struct cv_result_sink *results)
 
 struct cv_fold_counts cv_result_sink_counts(const struct cv_result_sink *results)
 {
-    if (results == NULL || (results->kept == NULL && results->fold == NULL))
-        return (struct cv_fold_counts){ 0 };
-    return results->kept != NULL ? cv_remote_fold_counts(results->kept)
-                                 : cv_fold_counts(results->fold);
+    struct cv_fold_counts counts = { 0 }, there;
+
+    if (results == NULL || results->fold == NULL)
+        return counts;
+    counts = cv_fold_counts(results->fold);
+    if (results->kept == NULL)
+        return counts;
+    there = cv_remote_fold_counts(results->kept);
+    counts.calls += there.calls;
+    counts.retries += there.retries;
+    counts.seconds += there.seconds;
+    counts.gone += there.gone;
+    counts.waited_s = fmax(counts.waited_s, there.waited_s);
+    return counts;
+}
+
+double cv_result_sink_fold_s(const struct cv_result_sink *results)
+{
+    if (results->fold == NULL)
+        return 0;
+    return cv_fold_one_s(results->kept != NULL &&
+                                 cv_remote_fold_is_together(results->kept)
+                             ? cv_remote_fold_counts(results->kept)
+                             : cv_fold_counts(results->fold));
 }
 
 enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
@@ -120,13 +154,18 @@ enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
                                       const struct cv_slot *maker,
                                       struct cleave_error *err)
 {
-    if (results->kept != NULL)
+    if (results->kept != NULL && maker != NULL && cv_remote_host(maker) != NULL)
         return cv_remote_fold_add(results->kept, store, piece, maker, err);
     cv_chunk_output_note_input(store,
                                (struct cv_unwritten_output){ piece->begin, piece->end,
                                                              .resumed = maker == NULL });
     return results->fold != NULL
-               ? cv_fold_add(results->fold, store, piece->begin, piece->end, err)
+               ? cv_fold_add(results->fold,
+                             (struct cv_partial){ .begin = piece->begin,
+                                                  .end = piece->end,
+                                                  .covers = piece->end - piece->begin,
+                                                  .store = store },
+                             err)
                : cv_ordered_output_finish(results->outputs, store, piece->begin,
                                           piece->end, err);
 }
@@ -134,8 +173,6 @@ enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
 enum cleave_status cv_result_sink_skip(struct cv_result_sink *results, uint64_t begin,
                                        uint64_t end, struct cleave_error *err)
 {
-    if (results->kept != NULL)
-        return cv_remote_fold_skip(results->kept, begin, end, err);
     return results->fold != NULL
                ? cv_fold_skip(results->fold, begin, end, err)
                : cv_ordered_output_skip(results->outputs, begin, end, err);
@@ -181,7 +218,7 @@ enum cleave_status cv_result_sink_work(struct cv_result_sink *results,
     uint32_t among = 0;
 
     if (results->kept != NULL)
-        return cv_remote_fold_work(results->kept, err);
+        CV_TRY(cv_remote_fold_work(results->kept, err));
     if (results->fold == NULL || cv_fold_ready(results->fold) == 0)
         return CLEAVE_OK;
     for (uint32_t w = 0; w < results->nfolders; w++)
@@ -194,16 +231,21 @@ enum cleave_status cv_result_sink_work(struct cv_result_sink *results,
 
 uint32_t cv_result_sink_busy(const struct cv_result_sink *results)
 {
-    return results->kept != NULL   ? cv_remote_fold_busy(results->kept)
-           : results->fold != NULL ? cv_fold_running(results->fold)
-                                   : 0;
+    return (results->kept != NULL ? cv_remote_fold_busy(results->kept) : 0) +
+           (results->fold != NULL ? cv_fold_running(results->fold) : 0);
+}
+
+bool cv_result_sink_holds(const struct cv_result_sink *results,
+                          const struct cv_host *host)
+{
+    return results->kept != NULL && cv_remote_fold_holds(results->kept, host);
 }
 
 void cv_result_sink_stop(struct cv_result_sink *results)
 {
     if (results->kept != NULL)
         cv_remote_fold_stop(results->kept);
-    else if (results->fold != NULL)
+    if (results->fold != NULL)
         cv_fold_stop(results->fold);
 }
 
@@ -211,7 +253,7 @@ enum cleave_status cv_result_sink_status(struct cv_result_sink *results,
                                          bool *out_command, struct cleave_error *err)
 {
     if (results->kept != NULL)
-        return cv_remote_fold_status(results->kept, out_command, err);
+        CV_TRY(cv_remote_fold_status(results->kept, out_command, err));
     return results->fold != NULL ? cv_fold_status(results->fold, out_command, err)
                                  : CLEAVE_OK;
 }
@@ -241,8 +283,6 @@ enum cleave_status cv_result_sink_finish(struct cv_result_sink *results, bool *o
 {
     struct cv_chunk_output *store;
 
-    if (results->kept != NULL)
-        return cv_remote_fold_finish(results->kept, out_done, err);
     *out_done = results->fold == NULL || (cv_fold_ready(results->fold) == 0 &&
                                           cv_fold_running(results->fold) == 0);
     if (!*out_done)
@@ -260,9 +300,8 @@ enum cleave_status cv_result_sink_finish(struct cv_result_sink *results, bool *o
 enum cleave_status cv_result_sink_check(const struct cv_result_sink *results,
                                         uint64_t bytes, struct cleave_error *err)
 {
-    const uint64_t covered = results->kept != NULL ? cv_remote_fold_covered(results->kept)
-                             : results->fold != NULL ? cv_fold_covered(results->fold)
-                                                     : bytes;
+    const uint64_t covered =
+        results->fold != NULL ? cv_fold_covered(results->fold) : bytes;
 
     if (covered == bytes)
         return CLEAVE_OK;

@@ -1,9 +1,9 @@
 /* result_sink.h -- what happens to outputs of chunks. SPDX-License-Identifier: MIT
  *
- * Outputs are written; or folded by commands on this machine; or stay on the connected hosts
- * and are folded there. For hosts the master only decides the folds (engine/fold_plan.h);
- * partials move between hosts, and the last one is fetched while chunks are still handed out,
- * so that everything a lost host had can be computed again. */
+ * Outputs are written; or folded by commands on this machine; or stay on the connected hosts,
+ * are folded there, and what is left is fetched and folded here. For hosts the master only decides
+ * the folds (engine/fold_plan.h). Partials are fetched while chunks are still handed out, so that
+ * everything a lost host had can be computed again. */
 #ifndef CV_RESULT_SINK_H
 #define CV_RESULT_SINK_H
 #include "run/fold/fold.h"
@@ -13,16 +13,15 @@
 
 struct cv_remote_fold;
 
-/* `fold` and `kept` are NULL if outputs are written. */
+/* `fold` is NULL if outputs are written. */
 struct cv_result_sink {
     struct cv_ordered_output *outputs; /* borrowed, as the two below */
     const struct cv_attempt_table *table;
     const struct cv_worker_pool *pool;
-    struct cv_remote_fold *kept; /* owned: outputs stay on hosts */
-    struct cv_fold *fold;        /* owned: outputs are folded on this machine */
+    struct cv_remote_fold *kept; /* owned: outputs stay on hosts; NULL: none does */
+    struct cv_fold *fold;        /* owned: folds on this machine */
     uint32_t nfolders;           /* workers that fold here */
     bool *folds_first; /* owned: for each worker: its next chunk waits for a fold */
-    bool may_lose;     /* outputs may be lost once added: the source keeps their pieces */
 };
 
 /* Everything is borrowed. */
@@ -41,7 +40,8 @@ struct cv_result_sink_options {
 enum cleave_status cv_result_sink_open(const struct cv_result_sink_options *options,
                                        struct cv_result_sink **out,
                                        struct cleave_error *err);
-/* Whether outputs stay on hosts: nothing else needs them, and hosts can reach each other. */
+/* Whether outputs are folded from host to host: nothing else needs them, and hosts can reach each
+ * other. */
 bool cv_result_sink_apart(const struct cleave_execution *request);
 /* Number of commands that fold at a time; 0: no folds. */
 uint32_t cv_result_sink_folders(const struct cv_worker_pool *pool,
@@ -52,6 +52,8 @@ bool cv_result_sink_separate(const struct cleave_execution *request);
 void cv_result_sink_free(struct cv_result_sink *results);
 /* Folds that were started, and how many of them were retries. */
 struct cv_fold_counts cv_result_sink_counts(const struct cv_result_sink *results);
+/* Estimated time that one more output takes where all are folded; 0: none, or unknown. */
+double cv_result_sink_fold_s(const struct cv_result_sink *results);
 
 /* Takes over `store`, the complete output of the piece. `maker` is its slot; NULL: an
  * earlier run. */
@@ -74,6 +76,9 @@ enum cleave_status cv_result_sink_work(struct cv_result_sink *results,
                                        struct cleave_error *err);
 /* Running folds that the end of a run has to wait for. */
 uint32_t cv_result_sink_busy(const struct cv_result_sink *results);
+/* Whether outputs are on the host. */
+bool cv_result_sink_holds(const struct cv_result_sink *results,
+                          const struct cv_host *host);
 /* Stop running folds and start no others. */
 void cv_result_sink_stop(struct cv_result_sink *results);
 /* Handle losses. Fails after a fold has failed; *out_command: the command did. */

@@ -1,8 +1,8 @@
-/* start_rates.c -- rates of workers: how many commands they may start. SPDX-License-Identifier: MIT
+/* start_rates.c -- rates of workers: how much they may start. SPDX-License-Identifier: MIT
  *
- * A worker whose rate is used up is told to the policy as busy: its CLEAVE_DONE is kept back until
- * it may start again. An order that was given anyway, as at the start of a run, waits or goes to
- * another worker, as for any worker that rests. */
+ * A rate counts items, records or their weights when a worker gets them. A worker whose rate is
+ * used up rests: its orders wait or go to another worker. The policy is not told that an item is
+ * done before its worker may start again, because a policy of items never takes an order back. */
 #include "run/master/exec_run.h"
 
 #include <math.h>
@@ -22,10 +22,28 @@ bool cv_start_rates_limit(const struct cv_exec_run *run, uint32_t worker)
     return member_of(run, worker) != NULL;
 }
 
+/* The amount of the smallest item or chunk, as far as it is known. */
+static double least_of(const struct cv_exec_run *run, bool by_weight)
+{
+    const struct cleave_items *items = &run->request->items;
+    double least = by_weight && items->words == NULL ? 0 : 1;
+
+    for (uint64_t k = 0; by_weight && k < items->count; k++)
+        least = k == 0 ? items->sizes[0] : fmin(least, items->sizes[k]);
+    return least;
+}
+
+static enum cleave_status fail_heavy(double amount, double period_s, double wanted,
+                                     const char *what, struct cleave_error *err)
+{
+    return cv_fail_at(err, &(struct cv_place){ .field = "workers.rates" },
+                      "expected at least %g in %g s, which %s takes, got %g", wanted,
+                      period_s, what, amount);
+}
+
 enum cleave_status cv_start_rates_open(struct cv_exec_run *run, struct cleave_error *err)
 {
     const struct cleave_worker_list *workers = &run->request->workers;
-    const struct cleave_items *items = &run->request->items;
     struct cv_start_rates *rates = &run->rates;
 
     if (workers->nrates == 0)
@@ -44,14 +62,15 @@ enum cleave_status cv_start_rates_open(struct cv_exec_run *run, struct cleave_er
 
         group->rate.amount = from->amount;
         group->rate.period_s = from->period_s;
-        group->first = from->first;
-        group->count = from->count;
         group->by_weight = from->by_weight;
-        group->least = 1;
-        for (uint64_t k = 0; from->by_weight && k < items->count; k++)
-            group->least = k == 0 ? items->sizes[0] : fmin(group->least, items->sizes[k]);
-        for (uint32_t w = from->first; w < from->first + from->count; w++)
-            rates->members[w] = (struct cv_rate_member){ .group = group };
+        group->least = least_of(run, from->by_weight);
+        if (from->by_weight && cv_source_heaviest(run->queue.source) > from->amount)
+            return fail_heavy(from->amount, from->period_s,
+                              cv_source_heaviest(run->queue.source), "a record", err);
+        for (uint32_t w = 0; w < run->pool.first_spare; w++)
+            if (run->pool.asked_of[w] >= from->first &&
+                run->pool.asked_of[w] - from->first < from->count)
+                rates->members[w] = (struct cv_rate_member){ .group = group };
     }
     return CLEAVE_OK;
 }
@@ -72,6 +91,9 @@ static double amount_of(const struct cv_exec_run *run, const struct cv_rate_grou
 
     if (piece == NULL)
         return group->least;
+    if (run->request->items.words == NULL)
+        return group->by_weight ? piece->units
+                                : (double)cv_source_count(run->queue.source, piece);
     for (uint64_t i = piece->begin; i < piece->end; i++)
         amount += group->by_weight ? run->request->items.sizes[i] : 1;
     return amount;
@@ -84,8 +106,11 @@ static double next_s(struct cv_exec_run *run, struct cv_rate_member *member,
     struct cv_rate_group *group = member->group;
     uint32_t before = 0;
 
-    for (uint32_t w = group->first; w < group->first + group->count; w++)
-        before += run->rates.members[w].waits && &run->rates.members[w] != member;
+    for (uint32_t w = 0; w < run->pool.first_spare; w++) {
+        const struct cv_rate_member *other = &run->rates.members[w];
+
+        before += other->group == group && other->waits && other != member;
+    }
     return cv_rate_next_s(&group->rate, now_s, amount_of(run, group, piece),
                           before * group->least);
 }
@@ -105,13 +130,31 @@ bool cv_start_rates_allow(struct cv_exec_run *run, uint32_t worker,
     return false;
 }
 
-double cv_start_rates_left(struct cv_exec_run *run, uint32_t worker)
+enum cleave_status cv_start_rates_fit(const struct cv_exec_run *run, uint32_t worker,
+                                      const struct cv_piece *piece,
+                                      struct cleave_error *err)
+{
+    const struct cv_rate_member *member = member_of(run, worker);
+    const struct cv_rate *rate = member != NULL ? &member->group->rate : NULL;
+    const double amount = member != NULL ? amount_of(run, member->group, piece) : 0;
+
+    return rate == NULL || cv_rate_can_hold(rate, amount)
+               ? CLEAVE_OK
+               : fail_heavy(rate->amount, rate->period_s, amount,
+                            member->group->by_weight ? "a record" : "a chunk", err);
+}
+
+double cv_start_rates_share(struct cv_exec_run *run, uint32_t worker, bool by_weight)
 {
     struct cv_rate_member *member = member_of(run, worker);
+    uint32_t idle = 0;
 
-    return member != NULL && !member->group->by_weight
-               ? floor(cv_rate_left(&member->group->rate, cv_clock_s()))
-               : INFINITY;
+    if (member == NULL || member->group->by_weight != by_weight)
+        return INFINITY;
+    for (uint32_t w = 0; w < run->pool.first_spare; w++)
+        idle += run->rates.members[w].group == member->group &&
+                !cv_attempt_table_is_busy(&run->table, w);
+    return cv_rate_left(&member->group->rate, cv_clock_s()) / fmax(1, idle);
 }
 
 enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker,
@@ -125,7 +168,7 @@ enum cleave_status cv_start_rates_count(struct cv_exec_run *run, uint32_t worker
         return CLEAVE_OK;
     amount = amount_of(run, member->group, piece);
     member->group->started += amount;
-    member->group->starts += piece->end - piece->begin;
+    member->group->units += piece->units;
     return cv_rate_start(&member->group->rate, cv_clock_s(), amount, err);
 }
 
@@ -152,6 +195,7 @@ bool cv_start_rates_hold(struct cv_exec_run *run, const struct cleave_event *don
     double then_s;
 
     if (member == NULL || member->holds || is_ending(run) ||
+        run->request->items.words == NULL ||
         !cv_worker_pool_serves(&run->pool, done->worker))
         return false;
     then_s = next_s(run, member, NULL, now_s);

@@ -1,4 +1,4 @@
-/* start_rates.h -- rates of workers: how many commands they may start. SPDX-License-Identifier: MIT */
+/* start_rates.h -- rates of workers: how much they may start. SPDX-License-Identifier: MIT */
 #ifndef CV_START_RATES_H
 #define CV_START_RATES_H
 #include <cleave/policy.h>
@@ -7,11 +7,10 @@
 /* A group of workers that share a rate. */
 struct cv_rate_group {
     struct cv_rate rate;
-    uint32_t first, count;
     bool by_weight;
     double least;   /* amount of the smallest piece */
     double started; /* sum of all starts */
-    uint64_t starts;
+    double units;   /* of these */
 };
 
 /* A worker of a group. */

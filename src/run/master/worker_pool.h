@@ -29,7 +29,8 @@ struct cv_worker_pool {
     const char **names;                /* per worker                                   */
     const char *const **prefixes; /* per worker: arguments before the command, or NULL */
     struct cv_host **host_of;     /* per worker; NULL: this machine */
-    bool *absent;                 /* per worker: reserved for a host that may join */
+    const uint32_t *asked_of; /* per worker below first_spare: its index in the request */
+    bool *absent;             /* per worker: reserved for a host that may join */
     struct cv_worker_stats *tallies; /* per worker                                   */
     struct cv_worker_stats all;      /* sums over all workers: units, busy_s and starts */
     struct cv_hosts hosts;

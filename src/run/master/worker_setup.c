@@ -349,6 +349,7 @@ static enum cleave_status fill_places(struct cv_worker_setup *setup,
     }
     pool->nworkers = n;
     pool->first_spare = places->count;
+    pool->asked_of = places->asked_of;
     pool->commands = setup->commands;
     pool->hosts.names = pool->names;
     pool->nfolders = pool->hosts.count == 0 || n < cores ? n : cores;
@@ -573,7 +574,8 @@ static void let_go(struct cv_exec_run *run)
             cv_open_chunks_end_one(run, host->first + k);
             busy = busy || cv_attempt_table_is_busy(&run->table, host->first + k);
         }
-        if (!busy && cv_link_pending(&host->link) == 0)
+        if (!busy && cv_link_pending(&host->link) == 0 &&
+            !cv_result_sink_holds(run->results, host))
             cv_host_release(host);
     }
 }

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/fail.h"
+#include "base/write_all.h"
 #include "run/common/process.h"
 #include "run/output/ordered_output_internal.h"
 
@@ -31,29 +32,10 @@ static enum cleave_status fail_spill(const struct cv_ordered_output *outputs, bo
                 : cv_fail_errno(err, error, "cannot keep output in memory");
 }
 
-/* A file without a name, which disappears with its descriptor. */
-static int open_nameless(const char *directory)
-{
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    char *path;
-
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return fd;
-    if (asprintf(&path, "%s/cleave-XXXXXX", directory) < 0) {
-        errno = ENOMEM;
-        return -1;
-    }
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return fd;
-}
-
 enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,
                                           int *out, struct cleave_error *err)
 {
-    *out = open_nameless(outputs->options.directory);
+    *out = cv_nameless_file_open(outputs->options.directory);
     return *out >= 0 ? CLEAVE_OK : fail_spill(outputs, true, errno, err);
 }
 
@@ -65,7 +47,7 @@ static enum cleave_status new_spill(struct cv_ordered_output *outputs, bool disk
     if (spill == NULL)
         return cv_fail_memory(err, "an output");
     spill->disk = disk;
-    spill->fd = disk ? open_nameless(outputs->options.directory)
+    spill->fd = disk ? cv_nameless_file_open(outputs->options.directory)
                      : memfd_create("cleave-output", MFD_CLOEXEC);
     if (spill->fd < 0) {
         const int error = errno;

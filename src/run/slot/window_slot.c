@@ -37,6 +37,13 @@ struct cv_lane {
     struct cv_answer_head answer;
 };
 
+enum window_state {
+    WINDOW_SERVES,
+    WINDOW_LEAVES,      /* the input was closed, so that the process ends */
+    WINDOW_INTERRUPTED, /* the process is ended because of one piece: others are given again */
+    WINDOW_ENDED,       /* the end of the process is being reported */
+};
+
 struct cv_window {
     struct cv_slot carrier; /* first; the process, its pipes and its standard error */
     struct cv_lane *lanes;  /* owned */
@@ -49,11 +56,7 @@ struct cv_window {
     size_t nhead;
     uint64_t left; /* bytes of the answer that have not arrived */
     bool spoke;    /* a process has answered */
-    bool leaving;  /* the input was closed, so that the process ends */
-    bool
-        interrupts; /* the process is ended because of one piece: others are given again */
-    bool ending;    /* the end of the process is being reported */
-    bool cut_short; /* the process has ended inside of an answer */
+    enum window_state state;
 };
 
 /* --- answers --------------------------------------------------------------------------- */
@@ -106,7 +109,7 @@ static bool is_usable(const struct cv_window *window)
     const struct cv_slot *carrier = &window->carrier;
 
     return carrier->process.pid > 0 && !carrier->exited && carrier->kills == 0 &&
-           carrier->out >= 0 && !carrier->in.refused && !window->leaving;
+           carrier->out >= 0 && !carrier->in.refused && window->state == WINDOW_SERVES;
 }
 
 /* The process is of no use any longer, because of `fault` if that is not NULL. */
@@ -125,9 +128,9 @@ static void end_process(struct cv_window *window, const char *fault)
 /* End the process because of one piece. */
 static void interrupt(struct cv_window *window)
 {
-    if (window->carrier.kills > 0)
+    if (window->carrier.kills > 0 || window->state == WINDOW_ENDED)
         return;
-    window->interrupts = true;
+    window->state = WINDOW_INTERRUPTED;
     end_process(window, NULL);
 }
 
@@ -192,7 +195,7 @@ static enum cleave_status push(struct cv_window *window, struct cleave_error *er
     struct cv_slot *carrier = &window->carrier;
     struct cv_lane *next;
 
-    while (!window->ending && window->feeding == NULL &&
+    while (window->state != WINDOW_ENDED && window->feeding == NULL &&
            (next = find_next(window)) != NULL) {
         if (carrier->process.pid <= 0)
             CV_TRY(start_process(window, next, err));
@@ -360,7 +363,7 @@ static enum cleave_status read_some(struct cv_window *window, bool *more,
     if (got == 0) {
         cv_poller_remove(carrier->poller, &carrier->out_watch);
         cv_close(&carrier->out);
-        if (!window->leaving && !carrier->exited && carrier->kills == 0)
+        if (window->state != WINDOW_LEAVES && !carrier->exited && carrier->kills == 0)
             cv_slot_kill_soon(carrier); /* no answer can follow */
     }
     return CLEAVE_OK;
@@ -428,15 +431,13 @@ static void wait_again(struct cv_lane *lane, bool alone)
         cv_slot_broke(lane->slot, &err);
 }
 
-/* The process has ended: report its pieces, or let them wait for the next one. */
-static void settle_pieces(struct cv_window *window)
+/* The process has ended: report its pieces, or let them wait for the next one. `innocent`: none of
+ * them is the reason. */
+static void settle_pieces(struct cv_window *window, bool innocent)
 {
     struct cv_slot *carrier = &window->carrier;
     const uint32_t held = count_lanes(window, LANE_HELD);
     uint32_t regiven = 0;
-    const bool innocent = window->interrupts ||
-                          (carrier->process.exit_code == 0 && carrier->fault == NULL &&
-                           window->answers > 0 && !window->cut_short);
 
     for (uint32_t i = 0; i < window->count; i++) {
         struct cv_lane *lane = &window->lanes[i];
@@ -486,7 +487,7 @@ static void process_ended(void *context, unsigned events)
     struct cv_slot *carrier = &window->carrier;
     struct cleave_error err;
     enum cleave_status status = CLEAVE_OK;
-    bool more = true;
+    bool more = true, interrupted, cut_short;
 
     (void)events;
     carrier->exited = true;
@@ -496,19 +497,22 @@ static void process_ended(void *context, unsigned events)
         cv_process_signal(&carrier->process, SIGKILL); /* children of the command */
     cv_slot_release(carrier);
     cv_process_reap(&carrier->process);
-    window->cut_short = window->reading != NULL || window->nhead > 0;
+    cut_short = window->reading != NULL || window->nhead > 0;
     window->feeding = window->reading = NULL;
     window->nhead = 0;
     if (status != CLEAVE_OK) {
         cv_slot_broke(carrier, &err);
         return;
     }
-    window->ending = true;
+    interrupted = window->state == WINDOW_INTERRUPTED;
+    window->state = WINDOW_ENDED;
     check_over(window);
-    if (count_lanes(window, LANE_HELD) == 0 && !window->interrupts)
+    if (count_lanes(window, LANE_HELD) == 0 && !interrupted)
         carrier->events->left(carrier->context, carrier);
-    settle_pieces(window);
-    window->ending = window->leaving = window->interrupts = false;
+    settle_pieces(window, interrupted || (carrier->process.exit_code == 0 &&
+                                          carrier->fault == NULL && window->answers > 0 &&
+                                          !cut_short));
+    window->state = WINDOW_SERVES;
     carrier->kills = 0;
     start_another(window);
 }
@@ -588,7 +592,8 @@ static void done_window(struct cv_slot *slot)
     slot->store = NULL;
     if (count_lanes(window, LANE_IDLE) == window->count) {
         cv_slot_kill_now(&window->carrier);
-        window->leaving = window->interrupts = false;
+        if (window->state != WINDOW_ENDED)
+            window->state = WINDOW_SERVES;
         window->carrier.kills = 0;
         window->feeding = window->reading = NULL;
     } else if (held) {
@@ -661,8 +666,8 @@ static bool leave_window(struct cv_slot *slot)
     if (carrier->process.pid <= 0)
         return true;
     slot->persistent.leaving = true;
-    if (!window->leaving && all_leave(window)) {
-        window->leaving = true;
+    if (window->state == WINDOW_SERVES && all_leave(window)) {
+        window->state = WINDOW_LEAVES;
         cv_pipe_feeder_close(&carrier->in);
         cv_pipe_feeder_close(&carrier->mate);
         if (carrier->kills == 0) {

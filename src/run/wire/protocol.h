@@ -79,7 +79,8 @@ enum cv_frame_type {
 
     /* Partial results that stay with the workers (engine/fold_plan.h). `chunk` is the id of a
      * partial result; the output of a piece gets the id base + number of the piece. A worker
-     * keeps parts that it has sent or folded until FORGET: nothing is lost with their receiver. */
+     * keeps parts that it has sent or folded until FORGET: nothing is lost with their receiver.
+     * An id has CV_FOLD_RESULT if it is the result of folds, or a copy of one. */
     CV_FRAME_OTHERS = 64,
 
     /* From the master. */

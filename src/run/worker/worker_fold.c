@@ -3,7 +3,8 @@
  *
  * Orders of the master are made one at a time, as soon as all their parts are here. Partial
  * results travel between workers in frames over one socket; the bridge at its other end
- * (engine/mpi_bridge.h) delivers a frame by the peer in its head. */
+ * (engine/mpi_bridge.h) delivers a frame by the peer in its head. A worker without such a socket
+ * folds what it has itself. */
 #include "run/worker/worker_fold.h"
 
 #include <errno.h>
@@ -12,7 +13,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/arena.h"
 #include "base/fail.h"
+#include "engine/fold_plan.h"
 #include "run/fold/fold.h"
 #include "run/worker/worker_internal.h"
 
@@ -259,7 +262,6 @@ struct cv_fold_order {
 struct cv_worker_fold {
     struct cv_worker *worker; /* borrowed: once it is ready */
     struct cv_worker_partials partials;
-    bool keeps;    /* REDUCE has arrived: outputs are kept */
     bool stopped;  /* FOLD_STOP has arrived */
     uint64_t base; /* base of the ids of outputs */
 
@@ -343,14 +345,15 @@ static void start_order(struct cv_worker_fold *fold)
 {
     const struct cv_fold_order *order = fold->running;
     struct cv_worker *worker = fold->worker;
-    struct cv_taken taken[CV_FOLD_MOST];
     struct cleave_error err;
     enum cleave_status status = cv_start_limiter_room(&worker->limiter, &err);
 
-    for (size_t i = 0; i < order->count; i++)
-        taken[i] = order->held[i]->taken;
-    CV_THEN(status,
-            cv_fold_call_start(&fold->call, &fold->slot, taken, order->count, &err));
+    for (fold->call.count = 0; fold->call.count < order->count; fold->call.count++)
+        fold->call.inputs[fold->call.count] = (struct cv_fold_input){
+            .taken = order->held[fold->call.count]->taken,
+            .folded = (order->names[fold->call.count] & CV_FOLD_RESULT) != 0
+        };
+    CV_THEN(status, cv_fold_call_start(&fold->call, &fold->slot, &err));
     worker->folding = status == CLEAVE_OK;
     if (status == CLEAVE_OK)
         cv_start_limiter_begun(&worker->limiter);
@@ -433,6 +436,8 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     } else if (order->attempt <= fold->retries) {
         order->attempt++;
         start_order(fold);
+    } else if (cv_fold_call_is_function(&fold->call)) {
+        give_up(fold, fold->call.err.text);
     } else {
         cv_slot_describe_end(slot, how, sizeof how);
         snprintf(text, sizeof text, "the command that reduces %s", how);
@@ -610,6 +615,26 @@ static const struct cv_slot_events slot_events = { .ended = slot_ended,
 
 /* --- frames of the master ----------------------------------------------------------------- */
 
+/* The command gets the variables of the job. *out stays NULL if there are none. */
+static enum cleave_status set_prefix(struct cv_worker *worker, const char *const **out,
+                                     struct cleave_error *err)
+{
+    const char *const *environment = worker->job.environment;
+    const char **words;
+    size_t n = 0;
+
+    while (environment[n] != NULL)
+        n++;
+    words = cv_array(&worker->arena, n + 2, sizeof *words);
+    if (words == NULL)
+        return cv_fail_memory(err, "the reduction");
+    words[0] = "env";
+    memcpy(words + 1, environment, (n + 1) * sizeof *words);
+    if (n > 0)
+        *out = words;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status take_reduce(struct cv_worker_fold *fold,
                                       const struct cv_frame_head *head,
                                       const unsigned char *payload,
@@ -623,8 +648,10 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
 
     if (!cv_unpack_good(&unpacker))
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces");
-    fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
-    CV_TRY(cv_fold_call_prepare(&fold->call, err));
+    CV_TRY(set_prefix(worker, &fold->call.prefix, err));
+    fold->call.text = text;
+    fold->call.worker = worker->job.names[0];
+    CV_TRY(cv_fold_call_init(&fold->call, err));
     if (!cv_ordered_output_expect_taking(worker->outputs, cv_fold_takes_files(text)))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");
@@ -636,7 +663,7 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
     fold->slot.context = fold;
     fold->retries = (uint32_t)retries;
     fold->base = head->value;
-    fold->keeps = true;
+    worker->keeps = true;
     return CLEAVE_OK;
 }
 
@@ -719,7 +746,8 @@ static void master_frame(void *context, struct cv_worker *worker,
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
-    if (!cv_worker_admit(worker, fold->keeps ? CV_WORKER_FOLDS : CV_WORKER_NO_FOLD, head))
+    if (!cv_worker_admit(worker, worker->keeps ? CV_WORKER_FOLDS : CV_WORKER_NO_FOLD,
+                         head))
         return;
     if (head->type == CV_FRAME_REDUCE) {
         status = take_reduce(fold, head, payload, &err);
@@ -749,7 +777,7 @@ static bool keep_output(void *context, struct cv_worker *worker, uint64_t chunk,
     struct cv_worker_fold *fold = context;
     struct cleave_error err;
 
-    if (!fold->keeps)
+    if (!worker->keeps)
         return false;
     if (cv_partials_add(&fold->partials, fold->base + chunk, output, &err) != CLEAVE_OK)
         cv_worker_fail(worker, &err);
@@ -774,6 +802,8 @@ static enum cleave_status worker_ready(void *context, struct cv_worker *worker,
     struct cv_worker_fold *fold = context;
 
     fold->worker = worker;
+    if (fold->peers < 0)
+        return CLEAVE_OK;
     fold->in = malloc(ROOM);
     fold->out = malloc(ROOM);
     if (fold->in == NULL || fold->out == NULL)
@@ -805,7 +835,6 @@ static void worker_done(void *context, struct cv_worker *worker)
     }
     free(fold->running);
     fold->running = NULL;
-    fold->keeps = false;
     cv_partials_done(&fold->partials);
 }
 
@@ -834,4 +863,18 @@ void cv_worker_fold_attach(struct cv_worker_fold *fold, struct cv_worker_options
     options->keep = keep_output;
     options->more = send_to_master;
     options->context = fold;
+}
+
+enum cleave_status cv_worker_fold_serve(const struct cv_worker_options *options,
+                                        int peers, struct cleave_error *err)
+{
+    struct cv_worker_options serving = *options;
+    struct cv_worker_fold *fold;
+    enum cleave_status status;
+
+    CV_TRY(cv_worker_fold_new(peers, &fold, err));
+    cv_worker_fold_attach(fold, &serving);
+    status = cv_worker_serve(&serving, err);
+    cv_worker_fold_free(fold);
+    return status;
 }

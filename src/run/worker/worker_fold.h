@@ -7,13 +7,17 @@
 
 struct cv_worker_fold;
 
-/* `peers` is a socket to the other workers, borrowed (engine/mpi_bridge.h). */
+/* `peers` is a socket to the other workers, borrowed (engine/mpi_bridge.h); -1: none. */
 enum cleave_status cv_worker_fold_new(int peers, struct cv_worker_fold **out,
                                       struct cleave_error *err);
 void cv_worker_fold_free(struct cv_worker_fold *fold);
 /* Set the callbacks of the options. */
 void cv_worker_fold_attach(struct cv_worker_fold *fold,
                            struct cv_worker_options *options);
+
+/* cv_worker_serve for a worker that can fold. */
+enum cleave_status cv_worker_fold_serve(const struct cv_worker_options *options,
+                                        int peers, struct cleave_error *err);
 
 /* Kept, or arriving. If it is forgotten before it is complete, its entry stays without bytes. */
 struct cv_worker_partial {

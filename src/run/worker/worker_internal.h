@@ -107,6 +107,7 @@ struct cv_worker {
     bool greeted, ready, ended, refused;
     bool noticed; /* SIGTERM was received, and NOTICE was sent */
     bool crowded; /* a task waits until another process can be started */
+    bool keeps;   /* REDUCE has arrived: outputs stay here */
     bool folding; /* a command of worker_fold.c runs */
     struct cv_start_limiter limiter;
     struct cleave_error err;

@@ -37,7 +37,7 @@ void cv_worker_wrote(void *context, struct cv_slot *slot)
 
 void cv_worker_show(struct cv_worker *worker, struct cv_task *task)
 {
-    if (!worker->job.early || worker->options->keep != NULL)
+    if (!worker->job.early || worker->keeps)
         return; /* not announced in the job, or outputs are kept */
     task->shown = worker->shows = true;
     cv_link_wake(&worker->link);

@@ -3,6 +3,7 @@
 #include "sim/load/forecast.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include "engine/driver.h"
 #include "model/platform/profile.h"
 #include "sim/load/native.h"
@@ -146,13 +147,12 @@ static enum cleave_status find_units(const struct units_search *search, double l
 }
 
 /* Whether the policy computes its units itself. For changing speeds only auto does, by
- * trying others, and not with expected errors. */
+ * trying others. */
 static bool knows(const struct units_search *search)
 {
     return search->policy->work != NULL &&
-           (picks(search->policy) ? !(search->load_case->load.error > 0)
-                                  : !cv_is_changing(search->load_case->platform) &&
-                                        search->load_case->platform->tree == NULL);
+           (picks(search->policy) || (!cv_is_changing(search->load_case->platform) &&
+                                      search->load_case->platform->tree == NULL));
 }
 
 /* The plan of such a policy, and its makespan. */
@@ -193,49 +193,7 @@ static enum cleave_status units_work(const struct units_search *search, double *
 
 /* --- plans -------------------------------------------------------------------------- */
 
-/* For auto, the units of each other policy within a lifespan are found in turn. For
- * portfolio, which compares means with errors, the units are found for the policy that it
- * picks, and it picks again for these units, until it picks the same policy, or a policy
- * that does not do more. All share the limit of the policy that picks. */
-
-enum { MOST_PICKS = 10, FEW_REPAIRS = 3, MOST_REPAIRS = 30 };
-static enum cleave_status find_by_picks(const struct units_search *search, double *out,
-                                        struct cleave_error *err)
-{
-    struct units_search by = { .load_case = search->load_case,
-                               .forecast = search->forecast,
-                               .budget = search->budget };
-    double units = units_of_all(search->load_case), found = 0, end_s;
-    struct cv_planned planned;
-    const char *picked;
-
-    *out = 0;
-    for (int turn = 0; turn < MOST_PICKS; turn++) {
-        const struct cleave_policy *last = by.policy;
-
-        CV_TRY(plan_units(search, units, &planned, &end_s, err));
-        picked = planned.notes.picked;
-        cv_planned_done(&planned);
-        if (picked == NULL)
-            return find_units(search, 0, 0, out, err);
-        CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD, picked, &by.policy, err));
-        if (by.policy == last)
-            break;
-        if (ends_sooner(search, end_s))
-            CV_TRY(find_units(&by, units, end_s, &found, err));
-        else
-            CV_TRY(find_units(&by, 0, 0, &found, err));
-        if (!(found > 0)) { /* the policy is for larger loads */
-            units /= 2;
-            continue;
-        }
-        if (!(found > *out))
-            break;
-        *out = units = found;
-    }
-    /* The policy picked for a large load may start too late for a small one. */
-    return *out > 0 ? CLEAVE_OK : find_units(search, 0, 0, out, err);
-}
+enum { FEW_REPAIRS = 3, MOST_REPAIRS = 30 };
 
 /* The plan for these units. If a limit cuts it short, it may end later than in the
  * search: then plan less. */
@@ -270,10 +228,6 @@ static enum cleave_status plan_lifespan(const struct units_search *search,
             return CLEAVE_OK;
         units = planned->view.units_total;
         cv_planned_done(planned);
-    } else if (picks(search->policy)) {
-        CV_TRY(find_by_picks(search, &units, err));
-        /* Half is reserved for the plan, else a worse policy would make it. */
-        search->budget->spent = fmin(search->budget->spent, search->budget->limit / 2);
     } else {
         CV_TRY(find_units(search, 0, 0, &units, err));
     }
@@ -305,42 +259,12 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
 /* Forecasts must not draw the factors of the run itself. */
 static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
 
-static enum cleave_status mean_makespan(struct cv_planned *planned,
-                                        const struct cv_forecast *scene, uint32_t runs,
-                                        struct cv_step_budget *budget, double *out,
-                                        struct cleave_error *err)
-{
-    const bool opens = scene->command != NULL;
-    struct cv_run run = { .platform = scene->platform,
-                          .command = scene->command,
-                          .units = scene->units,
-                          .hold = planned->view.hold,
-                          .budget = budget };
+struct cv_tried {
+    struct cv_planned planned;
+    struct cv_run run;
     struct cv_driver *driver;
-    struct cv_outcome outcome;
-    enum cleave_status status;
-    double sum = 0;
+};
 
-    CV_TRY(cv_driver_open(planned, opens ? &cv_engine_native_open : &cv_engine_native,
-                          scene->platform, NULL, &driver, err));
-    run.noise.seed = planned->view.seed ^ FORECAST_SEED;
-    if (planned->view.error > 0)
-        run.noise.drawn =
-            (struct cleave_noise){ CLEAVE_NOISE_NORMAL, planned->view.error };
-    else
-        runs = 1;
-    status = CLEAVE_OK;
-    for (run.number = 0; run.number < runs && status == CLEAVE_OK; run.number++) {
-        run.noise.run = run.number;
-        status = cv_driver_run(driver, &run, NULL, &outcome, err);
-        if (status == CLEAVE_OK)
-            sum += outcome.value;
-    }
-    cv_driver_close(driver);
-    if (status == CLEAVE_OK)
-        *out = sum / runs;
-    return status;
-}
 static struct cleave_view load_of(const struct cv_forecast *scene,
                                   const struct cleave_view *view)
 {
@@ -358,27 +282,73 @@ static struct cleave_view load_of(const struct cv_forecast *scene,
                                  .nloads = view->nloads,
                                  .goal = view->goal };
 }
+
+static void forecast_close(struct cv_tried *tried)
+{
+    if (tried == NULL)
+        return;
+    cv_driver_close(tried->driver);
+    cv_planned_done(&tried->planned);
+    free(tried);
+}
+
 /* Policies that try variants of themselves do so here, too, so that the forecast equals
  * the forecast of the later plan. Policies that try all others are not tried. */
-static enum cleave_status forecast_mean(const struct cv_forecast *scene,
+static enum cleave_status forecast_open(const struct cv_forecast *scene,
                                         const struct cleave_policy *policy,
-                                        const struct cleave_view *view, uint32_t runs,
-                                        struct cv_step_budget *budget, double *out,
-                                        struct cleave_error *err)
+                                        const struct cleave_view *view,
+                                        struct cv_step_budget *budget,
+                                        struct cv_tried **out, struct cleave_error *err)
 {
     struct cv_step_budget plan_budget =
         budget != NULL ? cv_step_budget_half(budget) : (struct cv_step_budget){ 0 };
     const struct cleave_view load = load_of(scene, view);
-    struct cv_planned planned;
+    struct cv_tried *tried = calloc(1, sizeof *tried);
     enum cleave_status status;
 
-    status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
-                             &load, scene, budget != NULL ? &plan_budget : NULL, err);
+    if (tried == NULL)
+        return cv_fail_memory(err, "a forecast");
+    status =
+        cv_planned_init(&tried->planned, policy, NULL, 0, scene->platform, view->workers,
+                        &load, scene, budget != NULL ? &plan_budget : NULL, err);
     cv_step_budget_spend(budget, plan_budget.spent);
-    CV_TRY(status);
-    status = mean_makespan(&planned, scene, runs, budget, out, err);
-    cv_planned_done(&planned);
+    if (status != CLEAVE_OK) {
+        free(tried);
+        return status;
+    }
+    tried->run = (struct cv_run){ .platform = scene->platform,
+                                  .command = scene->command,
+                                  .units = scene->units,
+                                  .hold = tried->planned.view.hold };
+    tried->run.noise.seed = tried->planned.view.seed ^ FORECAST_SEED;
+    if (view->error > 0)
+        tried->run.noise.drawn =
+            (struct cleave_noise){ CLEAVE_NOISE_NORMAL, view->error };
+    status = cv_driver_open(&tried->planned,
+                            scene->command != NULL ? &cv_engine_native_open
+                                                   : &cv_engine_native,
+                            scene->platform, NULL, &tried->driver, err);
+    *out = tried;
+    if (status != CLEAVE_OK) {
+        forecast_close(tried);
+        *out = NULL;
+    }
     return status;
+}
+
+static enum cleave_status forecast_run(struct cv_tried *tried, uint32_t first,
+                                       uint32_t count, struct cv_step_budget *budget,
+                                       double *out_s, struct cleave_error *err)
+{
+    struct cv_outcome outcome;
+
+    tried->run.budget = budget;
+    for (uint32_t i = 0; i < count; i++) {
+        tried->run.number = tried->run.noise.run = first + i;
+        CV_TRY(cv_driver_run(tried->driver, &tried->run, NULL, &outcome, err));
+        out_s[i] = outcome.value;
+    }
+    return CLEAVE_OK;
 }
 
 static enum cleave_status forecast_work(const struct cv_forecast *scene,
@@ -406,7 +376,9 @@ static enum cleave_status forecast_work(const struct cv_forecast *scene,
 }
 struct cv_forecast cv_native_forecast(const struct cleave_platform *platform)
 {
-    return (struct cv_forecast){ .mean = forecast_mean,
+    return (struct cv_forecast){ .open = forecast_open,
+                                 .run = forecast_run,
+                                 .close = forecast_close,
                                  .work = forecast_work,
                                  .platform = platform };
 }
