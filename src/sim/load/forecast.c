@@ -308,9 +308,9 @@ static enum cleave_status forecast_open(const struct cv_forecast *scene,
 
     if (tried == NULL)
         return cv_fail_memory(err, "a forecast");
-    status = cv_planned_init(&tried->planned, policy, NULL, 0, scene->platform,
-                             view->workers, &load, scene,
-                             budget != NULL ? &plan_budget : NULL, err);
+    status =
+        cv_planned_init(&tried->planned, policy, NULL, 0, scene->platform, view->workers,
+                        &load, scene, budget != NULL ? &plan_budget : NULL, err);
     cv_step_budget_spend(budget, plan_budget.spent);
     if (status != CLEAVE_OK) {
         free(tried);
