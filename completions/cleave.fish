@@ -101,7 +101,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l framed -d 'Be a comma
 complete -c cleave -n '__fish_seen_subcommand_from run' -l as -x -d 'Be this worker of the platform file: the workers with via: NAME are the'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l policy -x -a 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links leaders rx learn as4dr' -d 'Share out the work with one of \'cleave policies\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l param -x -a 'trials= limit= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor=' -d 'Set a parameter of the policy'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l block -x -d 'Give every command about SIZE bytes (with --weight: weight), instead of'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l block -x -d 'Give every command about SIZE bytes (with --weight: weight, with a rate'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l weight -x -d 'Size chunks by the cost of their records, in any unit: .FIELD of JSON'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l weight-default -x -d 'Give records and items without a weight this one'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l backups -x -d 'When no input is left to start, let an idle worker run a late chunk a'
