@@ -54,7 +54,7 @@ file(GLOB headers CONFIGURE_DEPENDS include/cleave/*.h)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man3/cleave.3
     COMMAND sh ${PROJECT_SOURCE_DIR}/tools/make-man3 ${PROJECT_BINARY_DIR}/man3
     DEPENDS ${headers} ${PROJECT_SOURCE_DIR}/tools/make-man3 COMMENT "Making man3" VERBATIM)
-add_custom_target(man3 DEPENDS ${PROJECT_BINARY_DIR}/man3/cleave.3)
+add_custom_target(man3 ALL DEPENDS ${PROJECT_BINARY_DIR}/man3/cleave.3)
 add_dependencies(product man3)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development)
 install(FILES README.md NEWS.md SECURITY.md LICENSE TYPE DOC COMPONENT runtime)

@@ -130,7 +130,7 @@ start " ]
         plan reduce --costs $COSTS --nodes 6
     refuses "--costs: the file has all costs; leave out --compute" \
         plan reduce --costs $COSTS --compute 1
-    for bad in 0 -1 1.5 x 1e19 1e 1e1e1 1e1000 5k ''; do
+    for bad in 0 -1 1.5 x 1e19 1e 1e1e1 1e1000 5q ''; do
         refuses "--nodes: expected a whole number from 1 to 1000000000000000000, got '$bad'" \
             plan reduce "--nodes=$bad" -d 1 -c 1
     done

@@ -598,7 +598,7 @@ PYTHON
     refuses "--workers: expected a name of 1 to 64 bytes without spaces, got 'a\\x01'" run -i in -j $'a\x01' -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, or success=, done= or later= instead of fail=, got 'later'" run -i in --halt later -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, or success=, done= or later= instead of fail=, got 'now,fail=99999999999999999999'" run -i in --halt now,fail=99999999999999999999 -- cat
-    refuses "--progress: expected bar, live, plain, json or none, got 'x'" run -i in --progress x -- cat
+    refuses "--progress: expected bar, live, plain, json or none, got 'x'" run -i in --progress=x -- cat
     refuses "--resume and --overwrite need --journal FILE" run -i in --resume -- cat
     refuses "expected --policy or --block, got --policy umr and --block" run -i in --block 1k --policy umr -- cat
     refuses "parameter 'chunk' is given twice" run -i in --block 1k --param chunk=5 -- cat

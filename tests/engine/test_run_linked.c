@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include <cleave/execute.h>
-#include "run/worker/worker_serve.h"
+#include "run/worker/worker_fold.h"
 #include "run_check.h"
 
 enum { WORKERS = 4, LINES = 20000 };
@@ -56,9 +56,9 @@ static void start_workers(struct world *world)
             for (int k = 0; k < i; k++)
                 close(world->hosts[k].link);
             close(ends[0]);
-            (void)cv_worker_serve(&(struct cv_worker_options){ .in = ends[1],
-                                                               .out = ends[1] },
-                                  &err);
+            (void)cv_worker_fold_serve(&(struct cv_worker_options){ .in = ends[1],
+                                                                    .out = ends[1] },
+                                       -1, &err);
             _exit(0);
         }
         close(ends[1]);

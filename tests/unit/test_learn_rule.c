@@ -378,6 +378,17 @@ static void records_left_extend_a_chunk(void **state)
                      .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 0.5013 });
     assert_non_null(ordered(&scene, CLEAVE_EXTEND, 0));
     assert_null(ordered(&scene, CLEAVE_CLOSE, 0));
+    /* A chunk of the largest size ends. */
+    end(&scene);
+    prepare(&scene, 4, NULL);
+    scene.view.memory = (const double[WORKERS]){ SHARE, SHARE, SHARE, SHARE };
+    start(&scene);
+    all_start(&scene, 0.5);
+    scene.view.units_left = 400;
+    tell(&scene, (struct cleave_event){
+                     .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 0.5013 });
+    assert_null(ordered(&scene, CLEAVE_EXTEND, 0));
+    assert_non_null(ordered(&scene, CLEAVE_CLOSE, 0));
     end(&scene);
 }
 

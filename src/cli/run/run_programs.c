@@ -195,7 +195,8 @@ static bool overwrites(const char *const *words, size_t count)
             (strcmp(program, "tee") == 0 && CV_IS_ONE_OF(words[i], "-a", "--append")))
             return false;
         if (strcmp(program, "tee") == 0)
-            files = files || (words[i][0] != '-' && strncmp(words[i], "/dev/", 5) != 0);
+            files = files || (words[i][0] != '-' && strchr(words[i], '$') == NULL &&
+                              strncmp(words[i], "/dev/", 5) != 0);
         else if (has_word(known[0].programs, program))
             files = files || awk_writes(words[i]);
     }

@@ -1112,6 +1112,8 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
     if (!is_stream(turn) && learn->known == 0 && are_alike(turn)) {
         /* Equal ranges end with whole records: some are left. */
         extend(turn, w, turn->view->units_left / learn->present);
+        if (worker->ends)
+            close(turn, w);
         return;
     }
     if (worker->test && learn->kind == UNKNOWN && !learn->emits) {

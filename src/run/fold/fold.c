@@ -705,7 +705,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
         cv_fold_free(fold);
         return cv_fail_memory(err, "the reduction");
     }
-    for (uint32_t w = 0; w < options->nworkers && status == CLEAVE_OK; w++) {
+    for (uint32_t w = 0; w < options->nworkers; w++) {
         struct cv_slot *slot = &fold->jobs[w].slot;
 
         cv_slot_init(slot);
@@ -721,7 +721,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
             .prefix = options->prefixes != NULL ? options->prefixes[w] : NULL,
             .worker = options->names[w],
         };
-        status = cv_fold_call_init(&fold->jobs[w].call, err);
+        CV_THEN(status, cv_fold_call_init(&fold->jobs[w].call, err));
     }
     if (status != CLEAVE_OK) {
         cv_fold_free(fold);

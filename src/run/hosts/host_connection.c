@@ -489,6 +489,12 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
     cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host);
 }
 
+void cv_hosts_forgive(struct cv_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        hosts->items[i]->tries = 0;
+}
+
 /* Cut after the host had answered. A command that failed would fail again. */
 static bool was_cut(const struct cv_host *host, enum cv_host_state before,
                     enum cleave_status status)
