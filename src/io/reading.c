@@ -1,6 +1,7 @@
 /* reading.c -- checked values from YAML or JSON. SPDX-License-Identifier: MIT */
 #include "io/reading.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,7 +322,7 @@ static enum cleave_status take_step(void *context, size_t index,
         cv_read_path(reading, path, "[%d]", i);
         CV_TRY(cv_read_ranged(reading, &value, i == 0 ? CV_SECONDS : CV_NUMBER, false,
                               i == 0 ? &step.from_s : &step.factor));
-        if (i == 0 && index > 0 && step.from_s <= steps->at[index - 1].from_s)
+        if (i == 0 && steps->at != NULL && step.from_s <= steps->at[index - 1].from_s)
             return cv_read_fail(reading, &value, "expected a time after the one before");
         reading->field[path] = '\0';
         steps->factor = value;
@@ -345,6 +346,7 @@ enum cleave_status cv_read_profile(struct cv_reading *reading,
                      take_step, &steps);
 
     /* A worker that stops for ever would never finish its chunk. */
+    assert(status != CLEAVE_OK || steps.at != NULL); /* a list is not empty */
     if (status == CLEAVE_OK && !(steps.at[steps.count - 1].factor > 0))
         status = cv_read_refuse(reading, &steps.factor,
                                 "expected a last factor above 0, got 0");

@@ -145,7 +145,7 @@ static void draw_loads(struct scene *s)
                                             .units = scale(s, 10, 300),
                                             .weight = scale(s, 0.5, 3),
                                             .release_s = below(s, 2) * between(s, 0, 20),
-                                            .compute = &s->compute[k * s->n],
+                                            .compute = &s->compute[(size_t)k * s->n],
                                             .transfer = scale(s, 0.2, 3) };
     }
     s->job.loads = s->loads;
@@ -418,7 +418,7 @@ static double try_streams(struct scene *s)
                                       .streams = plan->clusters,
                                       .nstreams = 1,
                                       .horizon_s = ROUNDS * plan->period_s,
-                                      .window_from_s = ROUNDS / 4 * plan->period_s,
+                                      .window_from_s = ROUNDS / 4.0 * plan->period_s,
                                       .window_to_s = ROUNDS * plan->period_s,
                                       .result_ratio = task.result_ratio,
                                       .settings = &tau,

@@ -88,7 +88,7 @@ static const char *weigh(const char *split, const char *how, double missing,
 static void assert_weight(const char *split, const char *how, const char *head,
                           const char *record, double expected)
 {
-    double weight;
+    double weight = NAN;
 
     assert_string_equal(weigh(split, how, 0, head, record, &weight), "");
     assert_true(fabs(weight - expected) < 1e-12);
@@ -96,7 +96,7 @@ static void assert_weight(const char *split, const char *how, const char *head,
 
 static void weights_are_fields_and_columns(void **state)
 {
-    double weight;
+    double weight = NAN;
 
     (void)state;
     assert_weight("lines", ".t", "", "{\"t\": 0}\n", 0);
@@ -328,8 +328,8 @@ static void the_tail_of_a_piece_is_cut_by_weight(void **state)
     source = open_weighed(&made, splitter, false);
     assert_int_equal(cv_source_take_units(source, 1000, &any, &taken, &piece, NULL),
                      CLEAVE_OK);
-    for (double units = 0; units < piece.units; units += 7) {
-        const uint64_t bytes = cv_source_tail(source, &piece, units);
+    for (uint64_t units = 0; (double)units < piece.units; units += 7) {
+        const uint64_t bytes = cv_source_tail(source, &piece, (double)units);
 
         if (bytes == 0)
             continue;

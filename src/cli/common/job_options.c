@@ -40,7 +40,7 @@ int cv_settings_open(struct cv_settings *settings, const struct cv_strings *para
                                       0, arena };
     for (size_t i = 0; i < params->count; i++) {
         char *key = cv_need_text(arena, params->items[i], "the parameters");
-        char *equals = key != NULL ? strchr(key, '=') : NULL;
+        char *equals = strchr(key, '=');
 
         if (equals == NULL || equals == key || equals[1] == '\0')
             return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(key));

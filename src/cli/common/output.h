@@ -83,8 +83,10 @@ int cv_name_find(const char *what, const char *word, size_t count,
 int cv_no_memory(const char *what);
 /* Zeroed memory, and a copy of a text, in the arena, for use before the work begins:
  * without memory the program prints the message of cv_no_memory() and exits. */
-void *cv_need(struct cv_arena *arena, size_t count, size_t size, const char *what);
-char *cv_need_text(struct cv_arena *arena, const char *text, const char *what);
+void *cv_need(struct cv_arena *arena, size_t count, size_t size, const char *what)
+    __attribute__((returns_nonnull));
+char *cv_need_text(struct cv_arena *arena, const char *text, const char *what)
+    __attribute__((returns_nonnull));
 /* Print an error of the library; returns its exit status. */
 int cv_print_status(const struct cleave_error *err);
 

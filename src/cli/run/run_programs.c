@@ -98,9 +98,7 @@ static const char *skip_to(const char *at, char end)
 static bool sed_keeps(const char *at)
 {
     while (*at != '\0') {
-        if (strchr(" \t\n;{}!", *at) != NULL) {
-            at++;
-        } else if (*at == '/' || (*at == '\\' && at[1] != '\0')) {
+        if (*at == '/' || (*at == '\\' && at[1] != '\0')) {
             at += *at == '\\';
             at = skip_to(at + 1, *at);
             at += strspn(at, "IM");
@@ -113,7 +111,7 @@ static bool sed_keeps(const char *at)
             at += strcspn(at, *at == 'b' || *at == 't' ? ";}\n" : "\n");
         } else if (strchr("0123456789$,+~=nNhHgGxDqQ", *at) != NULL) {
             return true;
-        } else {
+        } else { /* blanks, ';', '{', '}', '!' and other commands */
             at++;
         }
     }
@@ -210,21 +208,25 @@ static const char **split_line(struct cv_arena *arena, const char *line, size_t 
 {
     const char **words = cv_need(arena, strlen(line) + 2, sizeof *words, "a message");
     char *bytes = cv_need(arena, 2 * strlen(line) + 2, 1, "a message");
+    char quote = '\0';
+    bool inside = false, command = false; /* a word; words since the last NULL */
 
     *count = 0;
-    for (char quote = '\0', *word = NULL; *line != '\0'; line++) {
+    for (; *line != '\0'; line++) {
         const bool blank = strchr(" \t", *line) != NULL;
         const bool sign = strchr("|&;\n()", *line) != NULL;
 
         if (quote == '\0' && (blank || sign)) {
-            if (sign && *count > 0 && words[*count - 1] != NULL)
+            if (sign && command)
                 words[(*count)++] = NULL;
-            bytes += word != NULL;
-            word = NULL;
+            command = command && !sign;
+            bytes += inside;
+            inside = false;
             continue;
         }
-        if (word == NULL)
-            words[(*count)++] = word = bytes;
+        if (!inside)
+            words[(*count)++] = bytes;
+        inside = command = true;
         if (quote == '\0' ? strchr("'\"", *line) != NULL : *line == quote)
             quote = quote == '\0' ? *line : '\0';
         else if (*line == '\\' && quote != '\'' && line[1] != '\0')

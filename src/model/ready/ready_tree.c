@@ -421,10 +421,11 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
     return planner;
 }
 
-static int later_first(const void *left, const void *right, void *ready_s)
+static int later_first(const void *left, const void *right, void *context)
 {
     const uint32_t *a = left, *b = right;
-    const double *times_s = ready_s;
+    const struct cv_ready_job *const *job = context;
+    const double *times_s = (*job)->ready_s;
 
     return cv_order(CV_COMPARE(times_s[*b], times_s[*a]), CV_COMPARE(*a, *b), 0);
 }
@@ -435,8 +436,7 @@ static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_j
 
     for (uint32_t i = 0; i < n; i++)
         planner->order[i] = i;
-    qsort_r(planner->order, n, sizeof *planner->order, later_first,
-            (void *)(uintptr_t)job->ready_s);
+    qsort_r(planner->order, n, sizeof *planner->order, later_first, &job);
     for (uint32_t i = 0; i < n; i++)
         planner->sorted[i] = job->ready_s[planner->order[i]];
     planner->amin_s = planner->sorted[n - 1];

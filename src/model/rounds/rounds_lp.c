@@ -299,6 +299,13 @@ struct every {
 /* A gain that is more than rounding. */
 static const double GAIN = 1 + 1e-9;
 
+static bool are_equal(const struct cv_trip *a, const struct cv_trip *b)
+{
+    return a->send_s == b->send_s && a->compute_s == b->compute_s &&
+           a->back_s == b->back_s && a->send_fixed_s == b->send_fixed_s &&
+           a->compute_fixed_s == b->compute_fixed_s && a->back_fixed_s == b->back_fixed_s;
+}
+
 /* Whether some worker comes before an equal one of a lower number. */
 static bool is_repeated(const struct cv_rounds *rounds, const uint32_t *word, uint32_t n)
 {
@@ -306,8 +313,7 @@ static bool is_repeated(const struct cv_rounds *rounds, const uint32_t *word, ui
         for (uint32_t w = 0; w < word[k]; w++) {
             uint32_t at = 0;
 
-            if (memcmp(&rounds->returns.trips[w], &rounds->returns.trips[word[k]],
-                       sizeof *rounds->returns.trips) != 0 ||
+            if (!are_equal(&rounds->returns.trips[w], &rounds->returns.trips[word[k]]) ||
                 (rounds->memory != NULL && rounds->memory[w] != rounds->memory[word[k]]))
                 continue;
             while (at < k && word[at] != w)

@@ -13,6 +13,7 @@
  * slots: its number is that of its first worker. */
 #include "run/master/remote_fold.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -597,10 +598,13 @@ static void partial_came(struct cv_remote_fold *kept, struct cv_host *host,
 {
     const bool last = (head->flags & CV_FRAME_LAST) != 0;
     struct fetch **at = find_fetch(kept, host, head->chunk);
-    const uint64_t before = cv_chunk_output_size((*at)->store);
-    const uint64_t bytes = before + head->length, all = (*at)->partial.bytes;
     struct cleave_error err;
+    uint64_t before, bytes, all;
 
+    assert(*at != NULL); /* stage_of */
+    before = cv_chunk_output_size((*at)->store);
+    bytes = before + head->length;
+    all = (*at)->partial.bytes;
     note_progress(kept, host->first);
     if (head->value != before)
         cv_host_accuse(host, "%llu bytes of a result were sent before, and %llu came",
