@@ -60,7 +60,7 @@ static void parts_of(const struct program *p, uint32_t row, uint32_t chunk, bool
         chunk >= from && chunk <= to && p->plan->worker[chunk] == p->plan->worker[from];
     /* Returns without a place come before those with one. */
     if (p->back[chunk] == NO_PLACE)
-        part[2] = p->back[to] == NO_PLACE && chunk >= to &&
+        part[2] = chunk >= to && p->back[to] == NO_PLACE &&
                   p->plan->worker[chunk] == p->plan->worker[to];
     else
         part[2] = p->back[to] == NO_PLACE || p->back[chunk] >= p->back[to];
