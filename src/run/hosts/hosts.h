@@ -236,7 +236,7 @@ bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
                    const struct cv_frame_head *head);
 /* The host broke the protocol, and is lost. */
 void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 3);
-/* A chunk was to blame for lost hosts: they are tried as often as at first. */
+/* A chunk was to blame for several lost hosts: they are tried as often as at first. */
 void cv_hosts_forgive(struct cv_hosts *hosts);
 /* The run begins without it: it is not tried again. */
 void cv_host_leave_out(struct cv_host *host);

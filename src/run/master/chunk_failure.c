@@ -684,7 +684,8 @@ static enum cleave_status give_up_poisoned(struct cv_exec_run *run,
     else
         drop_output(attempt);
     attempt->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];
-    cv_hosts_forgive(&run->pool.hosts);
+    if (hosts > 1)
+        cv_hosts_forgive(&run->pool.hosts);
     return give_up(run, attempt, err);
 }
 
