@@ -106,11 +106,15 @@ static uint32_t list_rows(struct program *p)
             p->from[m] = p->to[m] = PORT;
         m++;
     }
-    for (uint32_t k = 0; p->rounds->memory != NULL && k < p->n; k++, m++)
+    for (uint32_t k = 0; p->rounds->memory != NULL && k < p->n; k++) {
+        if (isinf(p->rounds->memory[p->plan->worker[k]]))
+            continue;
         if (p->from != NULL) {
             p->from[m] = MEMORY;
             p->to[m] = k;
         }
+        m++;
+    }
     return m;
 }
 
