@@ -373,9 +373,9 @@ static enum cleave_status note_left_out(const struct rounds *rounds,
     for (uint32_t i = 0; i < view->nworkers; i++)
         if (!served[i])
             cv_note_left_out(setup, i,
-                             "no words were found in which it shortens the makespan: its "
-                             "messages would cost the others more work than it could do "
-                             "by %.6g s",
+                             "no order of chunks was found in which it shortens the "
+                             "makespan: its messages would cost the others more work "
+                             "than it could do by %.6g s",
                              rounds->plan.makespan_s);
     return CLEAVE_OK;
 }
