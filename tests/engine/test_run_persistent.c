@@ -509,7 +509,8 @@ static void test_stray_output(void **state)
     (void)state;
     assert_ran(&ran);
     assert_int_equal(ran.result->failed + ran.result->bad_ends, 1);
-    if (strstr(ran.notes, "wrote") == NULL && strstr(ran.notes, "an invalid length") == NULL)
+    if (strstr(ran.notes, "wrote") == NULL &&
+        strstr(ran.notes, "an invalid length") == NULL)
         fail_msg("notes: %s", ran.notes);
     forget(&ran);
     free(lines);
