@@ -18,7 +18,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-asan-all check-tsan check-threads \
-        check-clang check-fuzz check-faults check-mpich-suite check-ends check-truth check-platforms chaos mutants lint lint-changed format bench benches bench-plan bench-reduce \
+        check-clang check-fuzz check-faults check-mpich-suite check-ends check-truth check-platforms chaos chaos-ssh mutants lint lint-changed format bench benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-recovery bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
@@ -79,6 +79,9 @@ check-faults: tests ## every allocation and every system call of runs fails in t
 
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
 	@build/chaos -n $(CHAOS) -s $(SEED) -j $(TESTS_AT_ONCE) --cleave build/cleave
+
+chaos-ssh: build ## the same by ssh, on four hosts in network namespaces; 200 trials take half an hour
+	@tests/chaos/ssh-faults $(CHAOS) $(SEED)
 
 check-ends: tests ## PLATFORMS (10000) random platforms from FIRST (0) on: every run ends, no bound is beaten
 	@tools/random-platforms build/tests/policy/random_ends $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
