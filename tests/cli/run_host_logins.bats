@@ -84,7 +84,7 @@ by_all() {
     shift
     rm -f came.*
     # shellcheck disable=SC2016
-    job -i in --ssh "$T/ssh" --block 20k --hosts "$@" -- sh -c '
+    job -i in --ssh "$T/ssh" --block 5k --connect-timeout 50 --hosts "$@" -- sh -c '
         touch "$0/came.$CLEAVE_WORKER"
         for i in $(seq 600); do
             [ "$(ls "$0" | grep -c came)" -lt "$1" ] || break
@@ -179,7 +179,7 @@ leads() {
     by_all 8 'scolds[1-8]:1' --remote "$CLEAVE"
     [ "$(wc -l <err)" -eq 1 ]
     grep -Eq '^cleave: scolds[1-8]: said before it was ready: .tput: No value for \$TERM., and 1 more line$' err
-    by_all 9 'mocks[1-8]:1,scolds:1' --remote "$CLEAVE" --connect-timeout 50
+    by_all 9 'mocks[1-8]:1,scolds:1' --remote "$CLEAVE"
     [ "$(grep -c ': said before it was ready: ' err)" -eq 1 ]
     says "cleave: 8 more hosts said something before they were ready"
     by debug:1 --remote "$CLEAVE"
