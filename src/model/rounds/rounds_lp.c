@@ -86,35 +86,31 @@ static void set_rows(struct program *p)
     }
 }
 
-/* Pairs of chunks of one worker; only counts them if `p` has no memory for them yet. */
+/* Only counts the rows if `p` has no memory for them yet. */
+static void add_row(const struct program *p, uint32_t from, uint32_t to, uint32_t *m)
+{
+    if (p->from != NULL) {
+        p->from[*m] = from;
+        p->to[*m] = to;
+    }
+    (*m)++;
+}
+
+/* Pairs of chunks of one worker, the port, and chunks whose worker has a memory limit. */
 static uint32_t list_rows(struct program *p)
 {
+    const double *memory = p->rounds->memory;
     uint32_t m = 0;
 
     for (uint32_t i = 0; i < p->n; i++)
-        for (uint32_t j = i; j < p->n; j++) {
-            if (p->plan->worker[j] != p->plan->worker[i])
-                continue;
-            if (p->from != NULL) {
-                p->from[m] = i;
-                p->to[m] = j;
-            }
-            m++;
-        }
-    if (p->rounds->returns.single) {
-        if (p->from != NULL)
-            p->from[m] = p->to[m] = PORT;
-        m++;
-    }
-    for (uint32_t k = 0; p->rounds->memory != NULL && k < p->n; k++) {
-        if (isinf(p->rounds->memory[p->plan->worker[k]]))
-            continue;
-        if (p->from != NULL) {
-            p->from[m] = MEMORY;
-            p->to[m] = k;
-        }
-        m++;
-    }
+        for (uint32_t j = i; j < p->n; j++)
+            if (p->plan->worker[j] == p->plan->worker[i])
+                add_row(p, i, j, &m);
+    if (p->rounds->returns.single)
+        add_row(p, PORT, PORT, &m);
+    for (uint32_t k = 0; memory != NULL && k < p->n; k++)
+        if (!isinf(memory[p->plan->worker[k]]))
+            add_row(p, MEMORY, k, &m);
     return m;
 }
 
