@@ -305,7 +305,6 @@ struct cleave_kept_output {
 struct cleave_output {
     int descriptor;   /* written to; not used with `keep` */
     const char *name; /* borrowed, for messages */
-    bool unordered;   /* in the order of completion */
     /* Called for the output of each chunk that succeeded, instead of the write to
      * `descriptor`: in the order of the input unless `unordered`. The run waits for the
      * call. A failure ends the run. For items: items.keep. Not with `lines`, `early`, a
@@ -323,7 +322,8 @@ struct cleave_output {
      * that is resumed; -1: there is none. Only called for a chunk of the journal. NULL: the
      * journal has the bytes. */
     int (*find)(void *keep_context, uint64_t first_byte);
-    bool direct; /* items: commands write directly to the descriptor */
+    bool unordered; /* in the order of completion */
+    bool direct;    /* items: commands write directly to the descriptor */
     /* Write complete lines as soon as they arrive; if chunks are ordered, only lines of
      * the chunk that is next in order. A chunk is not run again after some of its output
      * was written. */

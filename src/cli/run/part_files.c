@@ -269,7 +269,7 @@ static int open_hidden(struct cv_part_files *files, struct cv_arena *arena)
     free(here);
     if (files->key != NULL)
         files->own = cv_arena_print(arena, "%s-%016x", files->key, 0);
-    if (files->own != NULL)
+    if (files->key != NULL && files->own != NULL)
         fd = open(files->key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return cv_refuse("--output: cannot write to '%s': %s", CV_ECHO(files->folder),

@@ -328,7 +328,7 @@ static const struct cv_option output_options[] = {
     CV_FLAG(0, "--shared-output", 1, shared_output,
         "With -o 'DIR/part-{chunk}', let hosts write these files themselves: DIR is on storage "
         "that all machines see under this name. Nothing is compressed, and a journal has "
-        "sizes and hashes of outputs, not their bytes."),
+        "sizes and hashes of outputs, not their bytes.", .level = CV_RARE),
     CV_FLAG('k', "--keep-order", 0, unordered,
         "Write outputs in the order of the input; this is the default.", .level = CV_RARE),
     CV_FLAG('u', "--unordered", 1, unordered,
