@@ -63,7 +63,7 @@ static bool has_form(const struct cv_part_files *files, const char *name, uint64
     return rest - (name + head) >= DIGITS && strcmp(rest, files->tail) == 0;
 }
 
-/* Whether a name is a hidden one of this form, of any run. */
+/* Whether a name is a hidden name of this form, with the key of any run. */
 static bool is_hidden(const struct cv_part_files *files, const char *name)
 {
     const size_t head = strlen(files->head), tail = strlen(files->tail);

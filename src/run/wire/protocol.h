@@ -177,7 +177,7 @@ struct cv_remote_end {
     double retry_s; /* cv_error_lines_retry_after; 0: not told                          */
     struct cv_content_hash hash; /* hash of the bytes for the command, if asked for */
     uint64_t file; /* number of the file that has the output; 0: the output was sent   */
-    struct cv_content_hash output_hash; /* of that file                                */
+    struct cv_content_hash output_hash; /* hash of its bytes                           */
     const char *fault; /* cv_slot.fault; "": none                             */
 };
 
