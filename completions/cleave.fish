@@ -123,6 +123,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l listen -x -d 'Let wor
 complete -c cleave -n '__fish_seen_subcommand_from run' -l key -r -F -d 'The key for --listen, which \'cleave keygen FILE\' makes'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l grace -x -d 'Give a host that leaves TIME to finish its chunks; the rest moves to'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l output -s o -r -F -d 'Write the outputs to this file when all succeeded'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l shared-output -d 'With -o \'DIR/part-{chunk}\', let hosts write these files themselves: DIR'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l keep-order -s k -d 'Write outputs in the order of the input; this is the default'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l unordered -s u -d 'Write each output as soon as its command has ended'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l line-buffer -d 'Write each line of an output as soon as it is complete'

@@ -296,13 +296,15 @@ struct cleave_kept_output {
     int descriptor;
     uint64_t begin, end;
     bool resumed; /* an earlier run made it */
+    /* The name of the file with the output, instead of the descriptor: a host wrote it, and
+     * `keep` renames it (output.shared). "": it is the file that `find` opened. NULL: none. */
+    const char *file;
 };
 
 /* Where results go. */
 struct cleave_output {
     int descriptor;   /* written to; not used with `keep` */
     const char *name; /* borrowed, for messages */
-    bool unordered;   /* in the order of completion */
     /* Called for the output of each chunk that succeeded, instead of the write to
      * `descriptor`: in the order of the input unless `unordered`. The run waits for the
      * call. A failure ends the run. For items: items.keep. Not with `lines`, `early`, a
@@ -311,7 +313,17 @@ struct cleave_output {
                                const struct cleave_kept_output *output,
                                struct cleave_error *err);
     void *keep_context;
-    bool direct; /* items: commands write directly to the descriptor */
+    /* Hosts write outputs to files, and send only their sizes and hashes: the absolute path of
+     * a file that the caller has made and that every host has to see. Names of these files
+     * begin with it and a '-'. A journal then has sizes and hashes of all outputs, not their
+     * bytes. NULL: hosts send outputs. */
+    const char *shared;
+    /* Opens the file that `keep` made of the output of the chunk at `first_byte` in the run
+     * that is resumed; -1: there is none. Only called for a chunk of the journal. NULL: the
+     * journal has the bytes. */
+    int (*find)(void *keep_context, uint64_t first_byte);
+    bool unordered; /* in the order of completion */
+    bool direct;    /* items: commands write directly to the descriptor */
     /* Write complete lines as soon as they arrive; if chunks are ordered, only lines of
      * the chunk that is next in order. A chunk is not run again after some of its output
      * was written. */

@@ -6,6 +6,8 @@
 #include "base/random.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <sys/random.h>
 
 #include "base/gamma_sampler.h"
 
@@ -83,4 +85,11 @@ uint64_t cv_random_derive(uint64_t seed, uint64_t purpose)
     /* No simulated run has the number UINT32_MAX. */
     return cv_philox(seed, UINT32_MAX, (uint32_t)(purpose >> 32), (uint32_t)purpose, 0)
         .word[0];
+}
+
+uint64_t cv_random_key(void)
+{
+    uint64_t key = 0;
+
+    return getrandom(&key, sizeof key, 0) == (ssize_t)sizeof key && key != 0 ? key : 1;
 }

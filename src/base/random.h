@@ -29,4 +29,7 @@ double cv_random_gamma(struct cv_random *random, double cv);
  * independent, also if `seed` is a neighbouring number. */
 uint64_t cv_random_derive(uint64_t seed, uint64_t purpose);
 
+/* A number above 0 that no other process has: for names, not for secrets. */
+uint64_t cv_random_key(void);
+
 #endif

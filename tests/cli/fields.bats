@@ -65,6 +65,7 @@ listener.note
 listener.progress
 output.before
 output.context
+output.find
 output.keep_context
 policy.nsettings
 policy.own

@@ -131,7 +131,9 @@ static void members_that_do_not_go_together(void **state)
     const struct cleave_output outputs[] = {
         { .keep = keep, .descriptor = 1, .lines = true },
         { .keep = keep, .descriptor = 1, .header_once = true },
-        { .keep = keep, .descriptor = 1, .header = "1" }
+        { .keep = keep, .descriptor = 1, .header = "1" },
+        { .descriptor = 1, .shared = "/x" },
+        { .keep = keep, .descriptor = 1, .shared = "x" },
     };
 
     (void)state;
@@ -144,7 +146,8 @@ static void members_that_do_not_go_together(void **state)
                                                                         outputs[i] },
                                         &result, &err),
                          CLEAVE_EINPUT);
-        assert_string_equal(err.field, "output.keep");
+        assert_string_equal(err.field,
+                            outputs[i].shared != NULL ? "output.shared" : "output.keep");
         cleave_execution_free(result);
     }
 }

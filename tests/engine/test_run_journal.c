@@ -213,6 +213,64 @@ static void there_and_back(void **state)
     remove_journal();
 }
 
+static void add_one(struct cv_journal *journal, uint64_t begin, uint64_t end)
+{
+    const struct cv_journal_chunk chunk = { .begin = begin, .end = end, .worker = "w" };
+    const int fd = memfd_create("output", MFD_CLOEXEC);
+
+    assert_int_equal(write(fd, "out\n", 4), 4);
+    assert_ok(cv_journal_add(journal, &chunk, fd, 0, 4, &err));
+    close(fd);
+}
+
+/* Outputs in other files: by a descriptor, and by size and hash. */
+static void outputs_outside(void **state)
+{
+    struct text text = { (char[100]){ 0 }, 0, 100 };
+    struct cv_splitter *splitter;
+    struct cv_source *source;
+    struct cv_journal *journal;
+    struct cv_journal_chunk chunk = { .end = 10, .outside = true }, got;
+    const int fd = memfd_create("output", MFD_CLOEXEC);
+    bool same = false;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(write(fd, "output", 6), 6);
+    write_file(input, "x\n", 2);
+    source = open_lines(&splitter);
+    journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
+    assert_ok(cv_journal_add(journal, &chunk, fd, 0, 6, &err));
+    add_one(journal, 30, 40); /* its bytes are in the journal */
+    cv_journal_close(journal);
+    journal = open_journal(CV_JOURNAL_RESUME, &cat_lines, source);
+    assert_ok(cv_journal_load(journal, &count, &err));
+    assert_ok(cv_journal_output_is(journal, 0, fd, &same, &got, &err));
+    assert_true(same && got.output_bytes == 6 && got.end == 10);
+    got.begin = 10;
+    got.end = 20;
+    assert_ok(cv_journal_add(journal, &got, -1, 0, 0, &err));
+    assert_ok(cv_journal_load(journal, &count, &err));
+    assert_int_equal(count, 3);
+    for (uint64_t id = 0; id < count; id++) {
+        assert_ok(cv_journal_output_is(journal, id, fd, &same, &got, &err));
+        assert_int_equal(same, id < 2);
+    }
+    /* Other bytes, another size, and no file. */
+    assert_int_equal(pwrite(fd, "O", 1, 0), 1);
+    assert_ok(cv_journal_output_is(journal, 0, fd, &same, &got, &err));
+    assert_false(same);
+    assert_int_equal(pwrite(fd, "output+", 7, 0), 7);
+    assert_ok(cv_journal_output_is(journal, 0, fd, &same, &got, &err));
+    assert_false(same);
+    assert_ok(cv_journal_output(journal, 1, outputs, &text, &same, &err));
+    assert_false(same);
+    cv_journal_close(journal);
+    close_lines(source, splitter);
+    close(fd);
+    remove_journal();
+}
+
 /* --- whose it is -------------------------------------------------------------------------- */
 
 static void refused(enum cv_journal_mode mode, const struct cv_journal_run *run,
@@ -236,16 +294,6 @@ static void change(const char *sql)
     assert_int_equal(sqlite3_open(database, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-}
-
-static void add_one(struct cv_journal *journal, uint64_t begin, uint64_t end)
-{
-    const struct cv_journal_chunk chunk = { .begin = begin, .end = end, .worker = "w" };
-    const int fd = memfd_create("output", MFD_CLOEXEC);
-
-    assert_int_equal(write(fd, "out\n", 4), 4);
-    assert_ok(cv_journal_add(journal, &chunk, fd, 0, 4, &err));
-    close(fd);
 }
 
 static void other_runs(void **state)
@@ -738,6 +786,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes),
         cmocka_unit_test(there_and_back),
+        cmocka_unit_test(outputs_outside),
         cmocka_unit_test(other_runs),
         cmocka_unit_test(other_files),
         cmocka_unit_test(one_at_a_time),

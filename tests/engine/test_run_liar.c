@@ -387,6 +387,11 @@ static void strange_time(struct cv_remote_end *end)
     end->compute_s = (double)INFINITY;
 }
 
+static void claims_a_file(struct cv_remote_end *end)
+{
+    end->file = 7;
+}
+
 /* Sent bytes equal received bytes, both ways, or the piece is done again elsewhere. */
 static void counts_are_compared(void **state)
 {
@@ -402,6 +407,7 @@ static void counts_are_compared(void **state)
         { IN_END, .bend = strange_status, .expected = "END with impossible values" },
         { IN_END, .bend = strange_flags, .expected = "END with impossible values" },
         { IN_END, .bend = strange_time, .expected = "END with impossible values" },
+        { IN_END, .bend = claims_a_file, .expected = "unexpected END with a file" },
     };
 
     (void)state;

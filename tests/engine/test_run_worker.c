@@ -1,6 +1,8 @@
 /* test_run_worker.c -- a worker at the other end of a socket. SPDX-License-Identifier: MIT
  *
  * The test plays the master, byte by byte. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -139,7 +141,8 @@ static void greet(struct worker *worker)
     cv_pack_done(&packer);
 }
 
-static void describe_to(struct worker *worker, const char **command, double silence_s)
+static void describe_with(struct worker *worker, const char **command, double silence_s,
+                          const char *store)
 {
     const char *names[] = { "one", "two", NULL }, *nothing[] = { NULL };
     struct cv_packer packer = { NULL, 0, 0, false };
@@ -149,6 +152,7 @@ static void describe_to(struct worker *worker, const char **command, double sile
                                                   .names = names,
                                                   .environment = nothing,
                                                   .directory = "",
+                                                  .store = store,
                                                   .silence_s = silence_s,
                                                   .memory = 1 << 20 });
     /* In two frames. */
@@ -156,6 +160,11 @@ static void describe_to(struct worker *worker, const char **command, double sile
     say(worker, (struct cv_frame_head){ .type = CV_FRAME_JOB, .flags = CV_FRAME_LAST },
         packer.bytes + 10, packer.length - 10);
     cv_pack_done(&packer);
+}
+
+static void describe_to(struct worker *worker, const char **command, double silence_s)
+{
+    describe_with(worker, command, silence_s, NULL);
 }
 
 static void describe(struct worker *worker, const char **command)
@@ -632,6 +641,118 @@ static void undecodable_input_is_reported(void **state)
     assert_int_equal(finish(&worker, errors, text), 0);
 }
 
+/* Read END of a piece whose output is not sent. */
+static struct cv_remote_end hear_end(struct worker *worker)
+{
+    struct cv_remote_end end;
+    struct cv_arena arena;
+
+    while (hear(worker) != CV_FRAME_END)
+        assert_true(worker->head.type == CV_FRAME_COMPUTED ||
+                    worker->head.type == CV_FRAME_PING);
+    cv_arena_init(&arena);
+    assert_true(cv_unpack_end(worker->payload, worker->head.length, &arena, &end));
+    cv_arena_done(&arena);
+    return end;
+}
+
+/* The folder has these files, besides its two own names. */
+static void assert_files(const char *folder, int expected)
+{
+    DIR *list = opendir(folder);
+    int count = 0;
+
+    assert_non_null(list);
+    while (readdir(list) != NULL)
+        count++;
+    closedir(list);
+    assert_int_equal(count - 2, expected);
+}
+
+static void outputs_go_to_files(void **state)
+{
+    const char *command[] = { "sh", "-c", "read a; $a", NULL };
+    static struct worker worker;
+    struct cv_content_hasher *hasher;
+    struct cv_content_hash hash;
+    struct cv_remote_end end;
+    char folder[] = "/tmp/cleave-store-XXXXXX", store[64], bytes[64] = "", text[600];
+    char *name;
+    struct cleave_error err;
+    int errors, fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(store, sizeof store, "%s/.part", folder);
+    /* The file that tells that this is the right folder does not exist. */
+    start(&worker, &errors);
+    describe_with(&worker, command, 60, store);
+    assert_refused(&worker, errors,
+                   "/': No such file or directory; without output.shared");
+    assert_files(folder, 0);
+    close(open(store, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    start(&worker, &errors);
+    describe_with(&worker, command, 60, store);
+    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    assert_files(folder, 1);
+    begin_piece(&worker, 0, 1);
+    send_data(&worker, 0, 1, "echo one\n", true);
+    end = hear_end(&worker);
+    assert_true(end.flags == 0 && end.file != 0 && end.output == 4 &&
+                end.output_sum == 0);
+    name = cv_stored_output_name(store, end.file);
+    assert_non_null(name);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(fd, bytes, sizeof bytes), 4);
+    assert_string_equal(bytes, "one\n");
+    assert_int_equal(cv_content_hasher_new(&hasher, &err), CLEAVE_OK);
+    assert_int_equal(cv_content_hasher_add(hasher, name, fd, 0, 4, &err), CLEAVE_OK);
+    hash = cv_content_hasher_finish(hasher);
+    assert_true(cv_content_hash_equal(hash, end.output_hash));
+    cv_content_hasher_free(hasher);
+    close(fd);
+    unlink(name);
+    free(name);
+    /* No output, and the output of a command that failed. */
+    begin_piece(&worker, 0, 2);
+    send_data(&worker, 0, 2, "true\n", true);
+    end = hear_end(&worker);
+    assert_true(end.flags == 0 && end.file == 0 && end.output == 0);
+    begin_piece(&worker, 0, 3);
+    send_data(&worker, 0, 3, "ls /nowhere\n", true);
+    end = hear_end(&worker);
+    assert_true(end.flags == CV_END_FAILED && end.file == 0);
+    assert_files(folder, 1);
+    assert_int_equal(finish(&worker, errors, text), CLEAVE_OK);
+    unlink(store);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A folder that is removed while the worker runs. */
+static void an_output_that_cannot_be_written_ends_the_worker(void **state)
+{
+    const char *command[] = { "cat", NULL };
+    static struct worker worker;
+    char folder[] = "/tmp/cleave-store-XXXXXX", store[64], text[600];
+    int errors;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(store, sizeof store, "%s/.part", folder);
+    close(open(store, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    start(&worker, &errors);
+    describe_with(&worker, command, 60, store);
+    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    unlink(store);
+    assert_int_equal(rmdir(folder), 0);
+    begin_piece(&worker, 0, 1);
+    send_data(&worker, 0, 1, "x", true);
+    while (hear(&worker) != CV_FRAME_REFUSED)
+        assert_int_equal(worker.head.type, CV_FRAME_COMPUTED);
+    assert_int_not_equal(finish(&worker, errors, text), CLEAVE_OK);
+    assert_non_null(strstr(text, "cannot write the output '/tmp/cleave-store-"));
+}
+
 static void another_master_is_refused(void **state)
 {
     static const struct {
@@ -717,6 +838,8 @@ int main(void)
         cmocka_unit_test(bytes_beyond_a_piece_are_refused),
         cmocka_unit_test(compressed_pieces_that_cannot_be_are_refused),
         cmocka_unit_test(undecodable_input_is_reported),
+        cmocka_unit_test(outputs_go_to_files),
+        cmocka_unit_test(an_output_that_cannot_be_written_ends_the_worker),
         cmocka_unit_test(another_master_is_refused),
         cmocka_unit_test(kinds_of_ends_are_distinguished),
     };

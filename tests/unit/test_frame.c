@@ -187,6 +187,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
                                        .names = names,
                                        .environment = environment,
                                        .directory = "/tmp",
+                                       .store = "/data/.part-1",
                                        .persistent = true,
                                        .window = 3,
                                        .timeout_s = 2.5,
@@ -209,6 +210,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
     assert_string_equal(got.names[1], "a.1");
     assert_null(got.names[2]);
     assert_string_equal(got.environment[0], "A=1");
+    assert_string_equal(got.store, "/data/.part-1");
     assert_true(got.persistent && got.window == 3 && !got.hashes);
     assert_true(got.timeout_s == 2.5 && got.silence_s == 30 && got.memory == 1 << 20);
     assert_true(got.nfiles == 1 && got.files[0].size == 12345 &&
@@ -241,6 +243,8 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
                                        0.125,
                                        30,
                                        { 5, 6 },
+                                       77,
+                                       { 7, 8 },
                                        "took a nap" };
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cv_remote_piece got_piece;
@@ -273,7 +277,8 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
         got_end.signal == 9 && got_end.compute_s == 1.5 && got_end.hash.high == 5 &&
         got_end.come == 101 && got_end.come_sum == 102 && got_end.given == 103 &&
         got_end.output == 200 && got_end.output_sum == 201 && got_end.system_s == 0.25 &&
-        got_end.after_s == 0.125 && got_end.retry_s == 30);
+        got_end.after_s == 0.125 && got_end.retry_s == 30 && got_end.file == 77 &&
+        got_end.output_hash.high == 7 && got_end.output_hash.low == 8);
     assert_string_equal(got_end.fault, "took a nap");
     for (size_t n = 0; n < packer.length; n++)
         assert_false(cv_unpack_end(packer.bytes, n, &arena, &got_end));

@@ -96,6 +96,7 @@ static const struct {
     { "output.lines", "--line-buffer" },
     { "output.memory", "--memory" },
     { "output.name", "--output" },
+    { "output.shared", "--shared-output" },
     { "output.unordered", "--unordered" },
     { "pieces.count", "-n" },
     { "pieces.index", "--index" },

@@ -2,31 +2,47 @@
  *
  * {chunk} is the first byte of the chunk in the input, so that the names do not depend on the
  * order in which commands end, and a resumed run writes the same names. A resumed run removes the
- * files of the earlier run that are not in its journal. */
+ * files of the earlier run that are not in its journal.
+ *
+ * Each file first has a hidden name, with a random key of the run instead of {chunk} and "-NUMBER" at
+ * its end. With --shared-output a host writes such a file, and this process renames it, so that one
+ * attempt of a chunk counts. A client of a network file system may have cached that a name does
+ * not exist, but not for a name that it has never looked up. All hidden names are new, so every machine
+ * sees a file as soon as its writer has closed it: the file of the key alone, which hosts have to see,
+ * and the output of a host. No machine has to wait. */
 #include "cli/run/run_parts.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/file_target.h"
 #include "base/new_file.h"
+#include "base/random.h"
 #include "base/write_all.h"
 #include "run/common/machine.h"
 #include "run/pieces/packed_sink.h"
 
 #define PLACE "{chunk}"
-enum { DIGITS = 15 };
+#define HEXADECIMAL "0123456789abcdef"
+#define HIDDEN UINT64_MAX
+enum { DIGITS = 15, KEY_DIGITS = 16 };
 
 struct cv_part_files {
     const char *folder;                  /* with its last '/'; "" */
     const char *head, *tail;             /* of a name */
     const struct cv_pack_format *format; /* NULL: the files are not compressed */
-    uint64_t *written;                   /* owned: the first bytes of chunks */
+    bool shared;                         /* --shared-output                        */
+    const char *key;                     /* the hidden file with the key of the run */
+    const char *own;   /* the hidden name of an output that is written here */
+    uint64_t *written; /* owned: the first bytes of chunks */
     size_t count, capacity;
 };
 
@@ -47,6 +63,20 @@ static bool has_form(const struct cv_part_files *files, const char *name, uint64
     return rest - (name + head) >= DIGITS && strcmp(rest, files->tail) == 0;
 }
 
+/* Whether a name is a hidden name of this form, with the key of any run. */
+static bool is_hidden(const struct cv_part_files *files, const char *name)
+{
+    const size_t head = strlen(files->head), tail = strlen(files->tail);
+
+    if (name[0] != '.' || strncmp(++name, files->head, head) != 0 ||
+        strspn(name += head, HEXADECIMAL) < KEY_DIGITS ||
+        strncmp(name += KEY_DIGITS, files->tail, tail) != 0)
+        return false;
+    name += tail;
+    return name[0] == '\0' || (name[0] == '-' && strlen(name) == 1 + KEY_DIGITS &&
+                               strspn(name + 1, HEXADECIMAL) == KEY_DIGITS);
+}
+
 static int by_number(const void *a, const void *b)
 {
     const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
@@ -54,7 +84,8 @@ static int by_number(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Call `found` for each file of the form in the folder; it returns an exit status. */
+/* Call `found` for each file of the form in the folder; it returns an exit status. The number of a
+ * hidden file is HIDDEN. */
 static int for_each_file(const struct cv_part_files *files,
                          int (*found)(const struct cv_part_files *files, int folder,
                                       const char *name, uint64_t number))
@@ -68,7 +99,9 @@ static int for_each_file(const struct cv_part_files *files,
         return cv_refuse("--output: cannot read the directory '%s': %s",
                          CV_ECHO(files->folder), strerror(errno));
     while (status == CV_EXIT_DONE && (entry = readdir(folder)) != NULL)
-        if (has_form(files, entry->d_name, &number))
+        if (is_hidden(files, entry->d_name))
+            status = found(files, dirfd(folder), entry->d_name, HIDDEN);
+        else if (has_form(files, entry->d_name, &number))
             status = found(files, dirfd(folder), entry->d_name, number);
     closedir(folder);
     return status;
@@ -95,6 +128,13 @@ static int remove_stale(const struct cv_part_files *files, int folder, const cha
                           CV_ECHO(files->folder), CV_ECHO(name), strerror(errno));
 }
 
+/* Files that were not finished, of this run and of runs that were killed. */
+static int remove_hidden(const struct cv_part_files *files, int folder, const char *name,
+                         uint64_t number)
+{
+    return number == HIDDEN ? remove_stale(files, folder, name, number) : CV_EXIT_DONE;
+}
+
 /* Compressed by the cores of this machine, unless the output is already. */
 static enum cleave_status pack(const struct cv_pack_format *format,
                                const struct cleave_kept_output *output, int to,
@@ -109,47 +149,133 @@ static enum cleave_status pack(const struct cv_pack_format *format,
     return wrong == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(wrong));
 }
 
-static enum cleave_status write_file(const struct cv_part_files *files, const char *path,
+static enum cleave_status fail_now(struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
+}
+
+static enum cleave_status write_file(const struct cv_part_files *files,
+                                     const char *hidden,
                                      const struct cleave_kept_output *output,
                                      struct cleave_error *err)
 {
-    struct cv_new_file file = { .fd = -1 };
-    enum cleave_status status = cv_new_file_open(path, CV_NEW_FILE_HASTY, &file, err);
-    int wrong = 0;
+    const int fd = open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    enum cleave_status status = fd >= 0 ? CLEAVE_OK : fail_now(err);
 
-    if (status == CLEAVE_OK && files->format != NULL)
-        status = pack(files->format, output, file.fd, err);
-    else if (status == CLEAVE_OK)
-        wrong = cv_copy_range(output->descriptor, output->begin, output->end, file.fd);
-    if (wrong != 0)
-        status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(wrong));
-    if (status == CLEAVE_OK)
-        status = cv_new_file_place(&file, err);
-    if (status == CLEAVE_OK)
-        return cv_new_file_close(&file, err);
-    cv_new_file_drop(&file);
+    if (status == CLEAVE_OK && files->format != NULL && !files->shared)
+        status = pack(files->format, output, fd, err);
+    else if (status == CLEAVE_OK &&
+             (errno =
+                  cv_copy_range(output->descriptor, output->begin, output->end, fd)) != 0)
+        status = fail_now(err);
+    if (fd >= 0 && close(fd) != 0 && status == CLEAVE_OK)
+        status = fail_now(err);
     return status;
+}
+
+/* The output is complete here, and compressed if its name has such an ending. */
+static enum cleave_status check_shared(const struct cv_part_files *files,
+                                       const char *hidden, uint64_t bytes,
+                                       struct cleave_error *err)
+{
+    const struct cv_pack_format *format = files->format;
+    const size_t magic = format != NULL ? strlen(format->magic) : 0;
+    const int fd = open(hidden, O_RDONLY | O_CLOEXEC);
+    struct stat facts = { .st_size = -1 };
+    char begin[16] = "";
+    const bool read =
+        fd >= 0 && fstat(fd, &facts) == 0 && pread(fd, begin, sizeof begin, 0) >= 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (!read || (uint64_t)facts.st_size != bytes)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "%" PRIu64
+                       " bytes were written, and this machine does not see them",
+                       bytes);
+    if (magic > 0 && memcmp(begin, format->magic, magic) != 0)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "--shared-output compresses nothing: let the command do it, or "
+                       "omit '%s'",
+                       format->ending);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status put(const struct cv_part_files *files, const char *path,
+                              const struct cleave_kept_output *output,
+                              struct cleave_error *err)
+{
+    const char *hidden = output->file != NULL ? output->file : files->own;
+
+    if (hidden[0] == '\0') /* the file has its name */
+        return CLEAVE_OK;
+    if (hidden == files->own)
+        CV_TRY(write_file(files, hidden, output, err));
+    if (files->shared)
+        CV_TRY(check_shared(files, hidden, output->end - output->begin, err));
+    return rename(hidden, path) == 0 ? CLEAVE_OK : fail_now(err);
+}
+
+static void print_path(const struct cv_part_files *files, uint64_t first_byte,
+                       struct cv_text *out)
+{
+    *out = (struct cv_text){ NULL, 0, 0, false };
+    cv_text_add(out, "%s%s%0*" PRIu64 "%s", files->folder, files->head, DIGITS,
+                first_byte, files->tail);
+}
+
+static int find(void *context, uint64_t first_byte)
+{
+    struct cv_text path;
+    int fd = -1;
+
+    print_path(context, first_byte, &path);
+    if (!path.failed)
+        fd = open(path.bytes, O_RDONLY | O_CLOEXEC);
+    cv_text_done(&path);
+    return fd;
 }
 
 static enum cleave_status keep(void *context, const struct cleave_kept_output *output,
                                struct cleave_error *err)
 {
     struct cv_part_files *files = context;
-    struct cv_text path = { NULL, 0, 0, false };
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error why;
+    struct cv_text path;
 
-    cv_text_add(&path, "%s%s%0*llu%s", files->folder, files->head, DIGITS,
-                (unsigned long long)output->first_byte, files->tail);
+    print_path(files, output->first_byte, &path);
     if (path.failed || !CV_ROOM(files->written, &files->capacity, files->count + 1))
         status = cv_fail_memory(err, "--output");
-    if (status == CLEAVE_OK && write_file(files, path.bytes, output, &why) != CLEAVE_OK)
+    if (status == CLEAVE_OK && put(files, path.bytes, output, &why) != CLEAVE_OK)
         status = cv_fail(err, CLEAVE_EENGINE, "--output: cannot write '%s': %s",
                          CV_ECHO(path.bytes), why.text);
     if (status == CLEAVE_OK)
         files->written[files->count++] = output->first_byte;
     cv_text_done(&path);
     return status;
+}
+
+/* Make the hidden file of the key, with an absolute path: hosts have other current directories. */
+static int open_hidden(struct cv_part_files *files, struct cv_arena *arena)
+{
+    char *here = files->folder[0] != '/' ? getcwd(NULL, 0) : strdup("");
+    int fd = -1;
+
+    if (here != NULL)
+        files->key = cv_arena_print(arena, "%s%s%s.%s%016" PRIx64 "%s", here,
+                                    here[0] != '\0' ? "/" : "", files->folder,
+                                    files->head, cv_random_key(), files->tail);
+    free(here);
+    if (files->key != NULL)
+        files->own = cv_arena_print(arena, "%s-%016x", files->key, 0);
+    if (files->key != NULL && files->own != NULL)
+        fd = open(files->key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return cv_refuse("--output: cannot write to '%s': %s", CV_ECHO(files->folder),
+                         strerror(errno));
+    close(fd);
+    return CV_EXIT_DONE;
 }
 
 int cv_part_files_open(const struct cv_run_options *values, struct cv_arena *arena,
@@ -171,8 +297,11 @@ int cv_part_files_open(const struct cv_run_options *values, struct cv_arena *are
     if (files->folder == NULL || files->head == NULL)
         return cv_no_memory("--output");
     CV_CALL(cv_folders_make(path, &err));
-    if (!values->resume)
-        CV_DO(for_each_file(files, refuse_older));
+    CV_DO(for_each_file(files, values->resume ? remove_hidden : refuse_older));
+    CV_DO(open_hidden(files, arena));
+    files->shared = values->shared_output != 0;
+    request->shared = files->shared ? files->key : NULL;
+    request->find = find;
     request->keep = keep;
     request->keep_context = files;
     request->unordered = true; /* each file as soon as its chunk is done */
@@ -188,8 +317,7 @@ int cv_part_files_close(struct cv_part_files *files, bool whole, bool resumed, i
         return status;
     if (files->count > 0)
         qsort(files->written, files->count, sizeof *files->written, by_number);
-    if (whole && resumed)
-        removed = for_each_file(files, remove_stale);
+    removed = for_each_file(files, whole && resumed ? remove_stale : remove_hidden);
     free(files->written);
     return status == CV_EXIT_DONE ? removed : status;
 }

@@ -325,6 +325,10 @@ static const struct cv_option output_options[] = {
         "compressed. If a run fails or is stopped, the partial output stays next to it, and "
         "cleave prints its name. 'DIR/part-{chunk}' is a file for each chunk, named after "
         "its first byte in the input. Default, and -: standard output.", .file = CV_FILE_RESULT, .level = CV_FIRST),
+    CV_FLAG(0, "--shared-output", 1, shared_output,
+        "With -o 'DIR/part-{chunk}', let hosts write these files themselves: DIR is on storage "
+        "that all machines see under this name. Nothing is compressed, and a journal has "
+        "sizes and hashes of outputs, not their bytes.", .level = CV_RARE),
     CV_FLAG('k', "--keep-order", 0, unordered,
         "Write outputs in the order of the input; this is the default.", .level = CV_RARE),
     CV_FLAG('u', "--unordered", 1, unordered,
@@ -583,6 +587,9 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_PARTS, "--output", CV_EXCLUDES, "--reduce --line-buffer --header-out",
       "--output with {chunk} writes a file for each chunk: expected no %2" },
 
+    { CV_RUN_ONE, "--shared-output", CV_NEEDS, "",
+      "--shared-output needs a file for each chunk, as in -o 'DIR/part-{chunk}'" },
+
     /* complete outputs, and outputs as they come */
     { 0, "--group", CV_EXCLUDES, "--ungroup --line-buffer",
       "expected --group, for outputs as a whole, or %2, got both" },
@@ -708,7 +715,6 @@ int cv_run_rules_check(const struct cv_call *call, unsigned situation)
         situation |= CV_RUN_NO_ARGS;
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE)
         situation |= CV_RUN_ROWS;
-    if (cv_part_files_asked(values))
-        situation |= CV_RUN_PARTS;
+    situation |= cv_part_files_asked(values) ? CV_RUN_PARTS : CV_RUN_ONE;
     return cv_options_check(call, rules, situation);
 }

@@ -32,7 +32,7 @@ struct cv_run_options {
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles, via;
     struct cv_strings limits;
     double connect_timeout_s, host_timeout_s, grace_s;
-    int cleanup, push, shared_input, mpi, slurm;
+    int cleanup, push, shared_input, shared_output, mpi, slurm;
     const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
     uint64_t retries, window;
@@ -71,6 +71,7 @@ enum cv_run_situation {
     CV_RUN_NO_ARGS = 32, /* -n 0 */
     CV_RUN_ROWS = 64,    /* --results names a file, not a folder */
     CV_RUN_PARTS = 128,  /* --output names a file for each chunk */
+    CV_RUN_ONE = 256,    /* it does not */
 };
 /* Refuse options that exclude each other or lack one that they need. */
 int cv_run_rules_check(const struct cv_call *call, unsigned situation);

@@ -22,6 +22,7 @@
     X(OUTPUT_HEADER, "output.header", output.header != NULL)                          \
     X(OUTPUT_ONCE, "output.header_once", output.header_once)                          \
     X(OUTPUT_KEEP, "output.keep", output.keep != NULL)                                \
+    X(OUTPUT_SHARED, "output.shared", output.shared != NULL)                          \
     X(OUTPUT_DESCRIPTOR, "output.descriptor", output.descriptor > 0)                  \
     X(REDUCE, "reduce.command", reduce.command != NULL)                               \
     X(JOURNAL, "journal.path", journal.path != NULL)                                  \
@@ -90,6 +91,7 @@ static const struct rule {
     { OUTPUT_KEEP, 0, 0,
       BIT(OUTPUT_LINES) | BIT(OUTPUT_EARLY) | BIT(OUTPUT_HEADER) | BIT(OUTPUT_ONCE) |
           BIT(REDUCE) | BIT(ITEMS) },
+    { OUTPUT_SHARED, 0, BIT(OUTPUT_KEEP), 0 },
     { BACKUPS, 0, 0, BIT(OUTPUT_DIRECT) | BIT(OUTPUT_LINES) },
     { TIMEOUT_SHARE, 0, BIT(ITEMS), BIT(HOSTS) },
     { ITEMS, 0, 0,
@@ -304,6 +306,8 @@ static enum cleave_status check_values(const struct cleave_execution *request,
     CV_EXPECT((flags & O_ACCMODE) != O_RDONLY || request->output.keep != NULL, err,
               "output.descriptor",
               "a descriptor to write to, got %d, which is open for reading", sink);
+    CV_EXPECT(request->output.shared == NULL || request->output.shared[0] == '/', err,
+              "output.shared", "an absolute path, got '%.100s'", request->output.shared);
     CV_TRY(check_numbers(request, err));
     CV_TRY(check_hosts(request, err));
     for (uint64_t i = 0; request->items.sizes != NULL && i < request->items.count; i++)

@@ -151,6 +151,7 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
         .job = { .command = request->command,
                  .environment = request->hosts.environment,
                  .directory = request->hosts.work_directory,
+                 .store = request->output.shared,
                  .persistent = request->persistent,
                  .window = request->window,
                  .items = request->items.words != NULL,

@@ -41,6 +41,30 @@ static enum cleave_status format_output(const struct cv_exec_run *run,
     return run->queue.keys != NULL ? cv_item_output_format(&slot, store, err) : CLEAVE_OK;
 }
 
+/* The output is in the file that output.keep made of it, or else in the journal. */
+static enum cleave_status find_old_output(struct cv_exec_run *run, uint64_t first_byte,
+                                          uint64_t id, struct cv_chunk_output *store,
+                                          bool *whole, struct cleave_error *err)
+{
+    const struct cleave_output *output = &run->request->output;
+    int fd = output->find != NULL ? output->find(output->keep_context, first_byte) : -1;
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_journal_chunk chunk;
+
+    *whole = false;
+    if (fd >= 0)
+        status = cv_journal_output_is(run->queue.journal, id, fd, whole, &chunk, err);
+    cv_close(&fd);
+    if (status != CLEAVE_OK || !*whole)
+        return status != CLEAVE_OK ? status
+                                   : cv_journal_output(run->queue.journal, id,
+                                                       store_bytes, store, whole, err);
+    return cv_chunk_output_put_in_file(store, strdup(""), chunk.output_bytes,
+                                       chunk.output_hash)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "an output");
+}
+
 /* *whole is false if the journal's copy is damaged: it is not used. */
 static enum cleave_status use_old_output(struct cv_exec_run *run,
                                          const struct cv_piece *piece, uint64_t id,
@@ -50,7 +74,7 @@ static enum cleave_status use_old_output(struct cv_exec_run *run,
     enum cleave_status status;
 
     CV_TRY(cv_chunk_output_open(run->outputs, &store, err));
-    status = cv_journal_output(run->queue.journal, id, store_bytes, store, whole, err);
+    status = find_old_output(run, piece->begin, id, store, whole, err);
     if (*whole)
         CV_THEN(status, format_output(run, piece, &store, err));
     if (status != CLEAVE_OK || !*whole) {
@@ -77,10 +101,13 @@ static void say_counts(const struct cv_exec_run *run, uint64_t changed)
                 changed - NAMED);
     if (damaged > 0)
         cv_note(run->request,
-                "%s: the journal is damaged: %" PRIu64 " of its %" PRIu64
+                "%s: %s: %" PRIu64 " of its %" PRIu64
                 " finished chunks %s not as written and %s done again",
-                run->request->journal.path, damaged, of, damaged == 1 ? "is" : "are",
-                damaged == 1 ? "is" : "are");
+                run->request->journal.path,
+                run->request->output.find != NULL
+                    ? "the journal or a file of an output was changed"
+                    : "the journal is damaged",
+                damaged, of, damaged == 1 ? "is" : "are", damaged == 1 ? "is" : "are");
 }
 
 /* Use the output of a known piece if both are unchanged. */

@@ -17,6 +17,7 @@
 
 #include <cleave/version.h>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "run/common/machine.h"
 #include "run/hosts/host_spec.h"
@@ -47,7 +48,7 @@ static void hosts_settled(struct cv_hosts *hosts);
 static void send_hello(struct cv_host *host)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
-    const uint64_t mark = host->words != NULL ? cv_begin_mark_key() : 0;
+    const uint64_t mark = host->words != NULL ? cv_random_key() : 0;
 
     if (mark != 0)
         cv_connect_stderr_expect(&host->login, mark);
@@ -95,7 +96,6 @@ static enum cleave_status send_job(struct cv_host *host, struct cleave_error *er
     host->briefed = true;
     cv_arena_init(&arena);
     job.names = list_names(host, &arena);
-    job.directory = job.directory != NULL ? job.directory : "";
     job.memory = job.memory > 0 ? job.memory : CV_GATHER_MEMORY;
     job.silence_s = PATIENCE * host->hosts->terms.silence_s;
     job.files = host->may_share ? host->hosts->files : NULL;

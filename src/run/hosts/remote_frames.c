@@ -33,7 +33,10 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     else if (cut_short ? end->given > whole : end->given != whole)
         cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
                        (unsigned long long)whole, (unsigned long long)end->given);
-    else if (host->hosts->reduce == NULL &&
+    else if (end->file != 0 && (host->hosts->terms.job.store == NULL || end->flags != 0 ||
+                                end->output == 0 || remote->heard > 0))
+        cv_host_accuse(host, "unexpected END with a file");
+    else if (host->hosts->reduce == NULL && end->file == 0 &&
              (end->output != remote->heard || end->output_sum != remote->output_sum))
         cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have arrived",
                        (unsigned long long)end->output, (unsigned long long)remote->heard,
@@ -143,6 +146,14 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     remote->facts.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
     remote->facts.kept = host->hosts->reduce != NULL ? end->output : 0;
     remote->facts.hash = end->hash;
+    if (end->file != 0 &&
+        !cv_chunk_output_put_in_file(slot->store,
+                                     cv_stored_output_name(host->hosts->terms.job.store,
+                                                           end->file),
+                                     end->output, end->output_hash)) {
+        cv_fail_memory(&err, "the name of an output");
+        slot->events->broke(slot->context, &err);
+    }
     remote->facts.retry_s = end->retry_s;
     slot->later_s = (end->flags & CV_END_LATER) != 0 ? end->retry_s : 0;
     /* Less than the whole piece, if the command of an open piece ended early. */

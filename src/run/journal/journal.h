@@ -72,10 +72,11 @@ struct cv_journal_chunk {
     char worker[64];
     uint64_t output_bytes;
     struct cv_content_hash output_hash;
+    bool outside; /* for cv_journal_add: another file has the bytes of the output */
 };
 
 /* Add a chunk whose output is [begin, end) of `fd`; id, output_bytes and output_hash are not
- * read. If the call fails, for example because the disk is full, the journal is unchanged. */
+ * read. fd -1: the output is `outside`, and they are its size and hash. If the call fails, for example because the disk is full, the journal is unchanged. */
 enum cleave_status cv_journal_add(struct cv_journal *journal,
                                   const struct cv_journal_chunk *chunk, int fd,
                                   uint64_t begin, uint64_t end, struct cleave_error *err);
@@ -91,6 +92,10 @@ typedef enum cleave_status cv_journal_sink(void *context, const void *bytes,
 enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
                                      cv_journal_sink *sink, void *context, bool *whole,
                                      struct cleave_error *err);
+/* Whether the output of chunk `id` is outside, and `fd` is its file, complete and unchanged. */
+enum cleave_status cv_journal_output_is(struct cv_journal *journal, uint64_t id, int fd,
+                                        bool *out, struct cv_journal_chunk *out_chunk,
+                                        struct cleave_error *err);
 /* A file of the command that was changed since the first run, such as its script; NULL: none. */
 const char *cv_journal_changed(const struct cv_journal *journal);
 /* Damaged chunks since the journal was opened, of *of chunks. */

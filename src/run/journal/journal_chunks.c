@@ -75,7 +75,7 @@ static enum cleave_status add_chunk(struct cv_journal *journal,
 }
 
 static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_t begin,
-                                     uint64_t end, struct cv_content_hash *hash,
+                                     uint64_t end, struct cv_journal_chunk *chunk,
                                      struct cleave_error *err)
 {
     const struct cv_part output = { .fd = fd, .begin = begin, .end = end };
@@ -98,16 +98,17 @@ static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_
                            begin + (got > 0 ? (uint64_t)got : 0),
                            errno != 0 ? strerror(errno) : "it ends there");
         cv_content_hasher_add_bytes(journal->hasher, journal->part, length);
-        CV_TRY(
-            cv_journal_write(journal, CV_SQL_ADD_PART,
-                             (const struct cv_journal_value[]){
-                                 { .number = journal->next_row },
-                                 { .number = part },
-                                 { .number = (int64_t)length, .bytes = journal->part } },
-                             err));
         begin += length;
+        if (!chunk->outside)
+            CV_TRY(cv_journal_write(journal, CV_SQL_ADD_PART,
+                                    (const struct cv_journal_value[]){
+                                        { .number = journal->next_row },
+                                        { .number = part },
+                                        { .number = (int64_t)length,
+                                          .bytes = journal->part } },
+                                    err));
     }
-    *hash = cv_content_hasher_finish(journal->hasher);
+    chunk->output_hash = cv_content_hasher_finish(journal->hasher);
     return CLEAVE_OK;
 }
 
@@ -117,10 +118,12 @@ static enum cleave_status add_all(struct cv_journal *journal,
 {
     struct cv_journal_chunk added = *chunk;
 
-    added.output_bytes = end - begin;
     if (journal->stale)
         CV_TRY(forget_stale(journal, chunk, err));
-    CV_TRY(add_output(journal, fd, begin, end, &added.output_hash, err));
+    if (fd >= 0) {
+        added.output_bytes = end - begin;
+        CV_TRY(add_output(journal, fd, begin, end, &added, err));
+    }
     return add_chunk(journal, &added, err);
 }
 
@@ -334,6 +337,32 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
         mark_stale(journal, id);
         journal->damaged++;
     }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_journal_output_is(struct cv_journal *journal, uint64_t id, int fd,
+                                        bool *out, struct cv_journal_chunk *out_chunk,
+                                        struct cleave_error *err)
+{
+    const struct cv_journal_row *row = &journal->rows[id];
+    const uint64_t bytes = row->chunk.output_bytes;
+    sqlite3_stmt *parts = NULL;
+    struct stat facts;
+    int step;
+
+    *out = false;
+    *out_chunk = row->chunk;
+    CV_TRY(cv_journal_prepare(journal, CV_SQL_PARTS, &parts, err));
+    sqlite3_bind_int64(parts, 1, row->row);
+    step = sqlite3_step(parts);
+    sqlite3_reset(parts);
+    if (step != SQLITE_DONE || bytes == 0 || fstat(fd, &facts) != 0 ||
+        (uint64_t)facts.st_size != bytes)
+        return CLEAVE_OK;
+    cv_content_hasher_reset(journal->hasher);
+    CV_TRY(cv_content_hasher_add(journal->hasher, "an output", fd, 0, bytes, err));
+    *out = cv_content_hash_equal(cv_content_hasher_finish(journal->hasher),
+                                 row->chunk.output_hash);
     return CLEAVE_OK;
 }
 

@@ -71,8 +71,10 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
                                       .end = piece->body.end,
                                       .hash = facts.hash,
                                       .seconds = cv_clock_s() - attempt->chunk.began_s,
-                                      .start_s = attempt->start_s };
-    struct cv_taken taken;
+                                      .start_s = attempt->start_s,
+                                      .outside = run->request->output.shared != NULL };
+    const struct cv_stored_file *file = cv_chunk_output_file(slot->store);
+    struct cv_taken taken = { .fd = -1 };
 
     if (run->queue.keys != NULL) {
         chunk.begin = cv_item_keys_at(run->queue.keys, piece->begin);
@@ -80,7 +82,12 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
         chunk.hash = attempt->content;
     } else if (!facts.hashed)
         CV_TRY(cv_source_hash(run->queue.source, piece, &chunk.hash, err));
-    CV_TRY(cv_ordered_output_take(slot->store, &taken, err));
+    if (file != NULL) {
+        chunk.output_bytes = file->bytes;
+        chunk.output_hash = file->hash;
+    } else {
+        CV_TRY(cv_ordered_output_take(slot->store, &taken, err));
+    }
     strncpy(chunk.worker, run->pool.names[slot->worker], sizeof chunk.worker - 1);
     return cv_journal_add(run->queue.journal, &chunk, taken.fd, taken.begin, taken.end,
                           err);
@@ -241,7 +248,10 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
     bool over = !postpones;
 
     cv_worker_health_note_retried(&run->pool.health, &attempt->chunk.past);
-    attempt->output = (double)cv_slot_came(&attempt->slot);
+    attempt->output =
+        attempt->slot.store != NULL && cv_chunk_output_file(attempt->slot.store) != NULL
+            ? 0
+            : (double)cv_slot_came(&attempt->slot);
     if (end != CV_SLOT_DONE)
         attempt->slot.open.read_s = 0;
     status = action == CV_ACTION_ACCEPT   ? accept(run, attempt, err)

@@ -371,10 +371,32 @@ enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
     return CLEAVE_OK;
 }
 
+bool cv_chunk_output_put_in_file(struct cv_chunk_output *store, char *name,
+                                 uint64_t bytes, struct cv_content_hash hash)
+{
+    assert(cv_chunk_output_size(store) == 0 && store->file.name == NULL);
+    store->file = (struct cv_stored_file){ name, bytes, hash };
+    return name != NULL;
+}
+
+const struct cv_stored_file *cv_chunk_output_file(const struct cv_chunk_output *store)
+{
+    return store->file.name != NULL ? &store->file : NULL;
+}
+
+static void drop_file(struct cv_chunk_output *store)
+{
+    if (store->file.name != NULL)
+        (void)unlink(store->file.name);
+    free(store->file.name);
+    store->file = (struct cv_stored_file){ .name = NULL };
+}
+
 void cv_chunk_outputs_free(struct cv_ordered_output *outputs)
 {
     for (struct cv_chunk_output *next; outputs->stores != NULL; outputs->stores = next) {
         next = outputs->stores->next;
+        drop_file(outputs->stores);
         clear_blocks(outputs->stores);
         free(outputs->stores);
     }
@@ -410,7 +432,7 @@ uint64_t cv_chunk_output_passed(const struct cv_chunk_output *store)
 
 uint64_t cv_chunk_output_came(const struct cv_chunk_output *store)
 {
-    return store->passed + cv_chunk_output_size(store);
+    return store->passed + cv_chunk_output_size(store) + store->file.bytes;
 }
 
 void cv_chunk_output_close(struct cv_chunk_output *store)
@@ -468,6 +490,7 @@ void cv_chunk_output_drop(struct cv_chunk_output *store)
     if (store->filling)
         undo_filling(store);
     clear_blocks(store);
+    drop_file(store);
     cv_chunk_output_close(store);
     for (size_t i = 0; i < store->nextents; i++)
         leave_spill(outputs, store->extents[i].spill);

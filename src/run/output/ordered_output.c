@@ -690,7 +690,10 @@ static enum cleave_status keep_front(struct cv_ordered_output *outputs)
 
     if (kept.first_byte == kept.end_byte)
         return CLEAVE_OK;
-    status = cv_ordered_output_take(store, &taken, &outputs->failure);
+    kept.file = store->file.name;
+    taken = (struct cv_taken){ -1, 0, store->file.bytes };
+    status = kept.file == NULL ? cv_ordered_output_take(store, &taken, &outputs->failure)
+                               : CLEAVE_OK;
     if (status == CLEAVE_OK) {
         kept.descriptor = taken.fd;
         kept.begin = taken.begin;
@@ -698,10 +701,13 @@ static enum cleave_status keep_front(struct cv_ordered_output *outputs)
         status = outputs->options.keep(outputs->options.keep_context, &kept,
                                        &outputs->failure);
     }
-    if (status == CLEAVE_OK)
+    if (status == CLEAVE_OK) {
         outputs->written += taken.end - taken.begin;
-    else
+        free(store->file.name); /* the file is no longer ours */
+        store->file.name = NULL;
+    } else {
         outputs->error = EIO;
+    }
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "run/common/piece_part.h"
 
 struct cleave_kept_output;
 struct cv_poller;
@@ -89,6 +90,18 @@ enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
 enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void *room,
                                              size_t max, size_t *out_length,
                                              struct cleave_error *err);
+/* The output is not here but in a file, which is removed if the output is dropped. */
+struct cv_stored_file {
+    char *
+        name; /* owned; "": the file has its final name, and is not removed; NULL: none */
+    uint64_t bytes;
+    struct cv_content_hash hash;
+};
+/* The file of a complete output without bytes; the name is taken. False: the name is NULL. */
+bool cv_chunk_output_put_in_file(struct cv_chunk_output *store, char *name,
+                                 uint64_t bytes, struct cv_content_hash hash);
+/* NULL: the output is not in a file. */
+const struct cv_stored_file *cv_chunk_output_file(const struct cv_chunk_output *store);
 /* Drop the bytes after the last complete line. */
 void cv_chunk_output_keep_lines(struct cv_chunk_output *store);
 uint64_t cv_chunk_output_size(const struct cv_chunk_output *store);

@@ -64,7 +64,8 @@ struct cv_chunk_output {
     struct cv_chunk_output *next_offered;
     size_t lent;         /* bytes of blocks that cv_chunk_output_read has returned */
     uint64_t begin, end; /* range of the input, once offered or finished */
-    struct cv_unwritten_output input;  /* chunk of the output; empty: no chunk */
+    struct cv_unwritten_output input; /* chunk of the output; empty: no chunk */
+    struct cv_stored_file file;
     struct cv_chunk_output *next;      /* list of all outputs */
     struct cv_chunk_output *next_free; /* list of unused outputs */
 };

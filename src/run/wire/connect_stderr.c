@@ -8,21 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/common/process.h"
-
-uint64_t cv_begin_mark_key(void)
-{
-    uint64_t key = 0;
-
-    /* The key is not a secret: any line that logins do not write will do. */
-    if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key || key == 0)
-        key = 1;
-    return key;
-}
 
 void cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM])
 {

@@ -20,9 +20,7 @@ enum {
     CV_ASIDE_ROOM = 8192, /* bytes of text that are kept: the last ones */
 };
 
-/* A random key that is not 0, which stands for no mark. */
-uint64_t cv_begin_mark_key(void);
-/* The mark: a line with its newline. */
+/* The mark: a line with its newline. The key, not 0, is random, so that no login writes it. */
 void cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM]);
 
 /* Zero before the first use. */

@@ -17,7 +17,7 @@ enum {
     MOST = CV_FRAME_MOST,               /* bytes of data that may take several frames  */
     HELLO_MOST = 3 * NUMBER + 2 * 256,  /* two texts, a number                         */
     PIECE = 11 * NUMBER,                /* exactly: struct cv_remote_piece             */
-    END_LEAST = 16 * NUMBER,            /* struct cv_remote_end                        */
+    END_LEAST = 19 * NUMBER,            /* struct cv_remote_end                        */
     END_MOST = END_LEAST + 256,         /* and its fault                               */
     SEEN = 3 * NUMBER,                  /* exactly: struct cv_remote_seen              */
     NAMES_MOST = (1 + CV_FOLD_STEP_MOST) * NUMBER,

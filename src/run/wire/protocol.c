@@ -3,7 +3,10 @@
  * One function for each payload packs and unpacks it. */
 #include "run/wire/protocol.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cleave/version.h>
 #include "base/fail.h"
@@ -11,6 +14,13 @@
 
 /* Least bytes of an element of a list. */
 enum { LEAST_TEXT = 8, LEAST_FILE = 5 * 8, LEAST_ITEM_FILE = 7 * 8, LEAST_BLOCK = 4 * 8 };
+
+char *cv_stored_output_name(const char *store, uint64_t number)
+{
+    char *name;
+
+    return asprintf(&name, "%s-%016" PRIx64, store, number) < 0 ? NULL : name;
+}
 
 void cv_pack_list(struct cv_packer *packer, const char *const *texts)
 {
@@ -61,7 +71,7 @@ VALUE(code_flag, bool, cv_pack_number(coder->packer, *value),
       cv_unpack_number(&coder->from) != 0)
 VALUE(code_real, double, cv_pack_real(coder->packer, *value),
       cv_unpack_real(&coder->from))
-VALUE(code_text, const char *, cv_pack_text(coder->packer, *value),
+VALUE(code_text, const char *, cv_pack_text(coder->packer, *value != NULL ? *value : ""),
       cv_unpack_text(&coder->from, coder->arena))
 VALUE(code_list, const char *const *, cv_pack_list(coder->packer, *value),
       cv_unpack_list(&coder->from, coder->arena))
@@ -139,6 +149,7 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
     code_list(coder, &job->names);
     code_list(coder, &job->environment);
     code_text(coder, &job->directory);
+    code_text(coder, &job->store);
     code_flag(coder, &job->persistent);
     code_number(coder, &job->window);
     code_flag(coder, &job->hashes);
@@ -159,11 +170,11 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
         code_hash(coder, &job->files[i].ends);
     }
     if (has_values(coder))
-        coder->from.failed = ((job->items || job->lines) && job->persistent) ||
-                             (job->window > 0 && !job->persistent) ||
-                             job->window > CV_SEATS_MOST || job->command[0] == NULL ||
-                             job->names[0] == NULL ||
-                             !(job->timeout_s >= 0 && job->silence_s > 0);
+        coder->from.failed =
+            ((job->items || job->lines) && (job->persistent || job->store[0] != '\0')) ||
+            (job->window > 0 && !job->persistent) || job->window > CV_SEATS_MOST ||
+            job->command[0] == NULL || job->names[0] == NULL ||
+            !(job->timeout_s >= 0 && job->silence_s > 0);
 }
 
 static void code_piece(struct coder *coder, struct cv_remote_piece *piece)
@@ -202,6 +213,8 @@ static void code_end(struct coder *coder, struct cv_remote_end *end)
     code_real(coder, &end->after_s);
     code_real(coder, &end->retry_s);
     code_hash(coder, &end->hash);
+    code_number(coder, &end->file);
+    code_hash(coder, &end->output_hash);
     code_text(coder, &end->fault);
     if (has_values(coder))
         coder->from.failed = (end->flags & ~known) != 0 || end->exit_code < -1 ||

@@ -128,6 +128,8 @@ struct cv_remote_job {
     const char *const *names;       /* CLEAVE_WORKER of each slot; ended by NULL       */
     const char *const *environment; /* NAME=VALUE, ended by NULL                       */
     const char *directory;          /* to work in; "": the current one                 */
+    const char *store; /* outputs go to files next to this one, which has to be seen here
+                          (cv_stored_output_name); "": they are sent                   */
     bool persistent;
     uint64_t window; /* consecutive slots that share a persistent command; 0: none do */
     bool hashes;     /* END has the hash of the bytes that the command was given      */
@@ -174,7 +176,9 @@ struct cv_remote_end {
     double after_s; /* open piece: time after the end of its input; 0: not known */
     double retry_s; /* cv_error_lines_retry_after; 0: not told                          */
     struct cv_content_hash hash; /* hash of the bytes for the command, if asked for */
-    const char *fault;           /* cv_slot.fault; "": none                             */
+    uint64_t file; /* number of the file that has the output; 0: the output was sent   */
+    struct cv_content_hash output_hash; /* hash of its bytes                           */
+    const char *fault; /* cv_slot.fault; "": none                             */
 };
 
 /* How far the command of an open piece is. */
@@ -241,6 +245,10 @@ struct cv_item_message_back {
     struct cv_item_message_file *files;
     uint64_t nfiles;
 };
+
+/* The name of the file of an output: that of cv_remote_job.store, and the number. NULL: out of
+ * memory. */
+char *cv_stored_output_name(const char *store, uint64_t number);
 
 /* --- as bytes -----------------------------------------------------------------------------
  *

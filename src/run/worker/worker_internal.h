@@ -79,6 +79,14 @@ struct cv_created_file {
     bool base;  /* for all items */
 };
 
+/* The file of the output that is being stored (worker_output.c). */
+struct cv_stored_output {
+    char *path;                       /* owned: removed with it; NULL: none */
+    int fd;                           /* owned */
+    struct cv_content_hasher *hasher; /* owned; or NULL */
+    uint64_t unsynced;                /* bytes written since the last wait for the disk */
+};
+
 struct cv_worker {
     const struct cv_worker_options *options;
     struct cv_poller *poller; /* owned */
@@ -99,11 +107,12 @@ struct cv_worker {
     struct cv_content_hasher *hasher;
     uint64_t next_chunk; /* numbers of pieces increase */
     struct cv_tasks outgoing;
-    unsigned char *bytes;   /* owned: for a frame of output */
-    uint32_t turn;          /* seat whose lines are sent next */
-    bool lines_next;        /* send lines, not outputs */
-    bool shows;             /* a task is `shown` ... */
-    struct cv_timer ripens; /* ... and its output may be sent then */
+    struct cv_stored_output stored; /* output of the first of them */
+    unsigned char *bytes;           /* owned: for a frame of output */
+    uint32_t turn;                  /* seat whose lines are sent next */
+    bool lines_next;                /* send lines, not outputs */
+    bool shows;                     /* a task is `shown` ... */
+    struct cv_timer ripens;         /* ... and its output may be sent then */
     bool greeted, ready, ended, refused;
     bool noticed; /* SIGTERM was received, and NOTICE was sent */
     bool crowded; /* a task waits until another process can be started */
@@ -191,8 +200,12 @@ void cv_worker_clean(struct cv_worker *worker);
 /* Send output and end of the task, which is taken; its input is released. */
 void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task);
 void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task);
-/* cv_link.more: send the next frame of an output. */
+/* cv_link.more: send the next frame of an output, or write as much to its file. */
 bool cv_worker_more(void *context);
+/* Fails if this machine does not see the file of job.store, or cannot write next to it. */
+enum cleave_status cv_worker_store_check(const struct cv_worker *worker,
+                                         struct cleave_error *err);
+void cv_worker_store_done(struct cv_worker *worker);
 /* SHOW for the task. */
 void cv_worker_show(struct cv_worker *worker, struct cv_task *task);
 /* cv_slot.wrote. */

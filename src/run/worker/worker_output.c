@@ -3,9 +3,18 @@
  * While a command runs, complete lines of its output are sent if the job asks for lines. Else the
  * master asks for the one output that it would write next (SHOW): all bytes of it are sent once
  * the command has run for CV_EARLY_MOMENT_S. The rest is sent when the command has ended, or kept
- * for a fold. Bytes that the link cannot take wait in their store. */
+ * for a fold. Bytes that the link cannot take wait in their store. With job.store they go to a file
+ * instead, a frame at a time, so that the worker does other work in between. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_target.h"
+#include "base/random.h"
+#include "base/write_all.h"
 #include "run/worker/worker_internal.h"
 
 /* Bytes of output in a frame. On a slow link other frames get their turn, and only a complete
@@ -13,7 +22,10 @@
 enum { FRAME_SLOW = 32 * 1024, FRAME_FIRST = 64 * 1024, FRAME_FAST = 256 * 1024 };
 static const double SLOW_BPS = 10e6;
 
-enum { HASHED = 64 << 20 }; /* bytes hashed between two frames to the master */
+/* Bytes that are hashed between two frames to the master, or written between two waits for the
+ * disk. */
+enum { STRETCH = 64 << 20 };
+enum { NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
 
 static size_t frame_size(const struct cv_link *link)
 {
@@ -129,7 +141,7 @@ static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part pa
     const uint64_t end = part.end;
 
     while (part.begin < end) {
-        part.end = end - part.begin < HASHED ? end : part.begin + HASHED;
+        part.end = end - part.begin < STRETCH ? end : part.begin + STRETCH;
         CV_TRY(cv_content_hasher_add_part(worker->hasher, &part, err));
         if (part.bytes != NULL)
             part.bytes = (const char *)part.bytes + (part.end - part.begin);
@@ -217,6 +229,106 @@ void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
     }
 }
 
+/* --- outputs in files ---------------------------------------------------------------- */
+
+enum cleave_status cv_worker_store_check(const struct cv_worker *worker,
+                                         struct cleave_error *err)
+{
+    const char *store = worker->job.store;
+    char *path = cv_stored_output_name(store, cv_random_key());
+    int fd = -1;
+
+    if (path != NULL && access(store, F_OK) == 0)
+        fd = open(path, NEW_FILE, 0666);
+    if (fd < 0)
+        cv_fail(err, CLEAVE_EINPUT,
+                "cannot write outputs to '%.*s': %s; without output.shared they are sent",
+                (int)cv_folder_length(store), store, strerror(errno));
+    else if (close(fd) == 0)
+        (void)unlink(path);
+    free(path);
+    return fd >= 0 ? CLEAVE_OK : CLEAVE_EINPUT;
+}
+
+void cv_worker_store_done(struct cv_worker *worker)
+{
+    struct cv_stored_output *stored = &worker->stored;
+
+    cv_content_hasher_free(stored->hasher);
+    if (stored->path == NULL)
+        return;
+    cv_close(&stored->fd);
+    (void)unlink(stored->path);
+    free(stored->path);
+}
+
+static enum cleave_status fail_store(const struct cv_worker *worker,
+                                     struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EENGINE, "cannot write the output '%.160s': %s",
+                   worker->stored.path, strerror(errno));
+}
+
+static enum cleave_status store_begin(struct cv_worker *worker, struct cv_task *task,
+                                      struct cleave_error *err)
+{
+    struct cv_stored_output *stored = &worker->stored;
+
+    if (stored->hasher == NULL)
+        CV_TRY(cv_content_hasher_new(&stored->hasher, err));
+    cv_content_hasher_reset(stored->hasher);
+    task->end.file = cv_random_key();
+    stored->path = cv_stored_output_name(worker->job.store, task->end.file);
+    if (stored->path == NULL)
+        return cv_fail_memory(err, "the name of an output");
+    stored->unsynced = 0;
+    stored->fd = open(stored->path, NEW_FILE, 0666);
+    return stored->fd >= 0 ? CLEAVE_OK : fail_store(worker, err);
+}
+
+/* The output is on the disk before the master knows of it: this machine may be lost next, with the
+ * pages that it has not written. */
+static enum cleave_status store_end(struct cv_worker *worker, struct cv_task *task,
+                                    struct cleave_error *err)
+{
+    struct cv_stored_output *stored = &worker->stored;
+    const int fd = stored->fd;
+
+    if (fsync(fd) != 0 && errno != EINVAL)
+        return fail_store(worker, err);
+    stored->fd = -1;
+    if (close(fd) != 0)
+        return fail_store(worker, err);
+    task->end.output_hash = cv_content_hasher_finish(stored->hasher);
+    free(stored->path);
+    stored->path = NULL;
+    return CLEAVE_OK;
+}
+
+/* Write the next bytes of the output of the task; none: that was all. The master itself makes the
+ * file of an empty output. */
+static enum cleave_status store(struct cv_worker *worker, struct cv_task *task,
+                                const void *bytes, size_t length,
+                                struct cleave_error *err)
+{
+    struct cv_stored_output *stored = &worker->stored;
+
+    if (length == 0)
+        return stored->path != NULL ? store_end(worker, task, err) : CLEAVE_OK;
+    if (stored->path == NULL)
+        CV_TRY(store_begin(worker, task, err));
+    errno = cv_write_all(stored->fd, bytes, length);
+    if (errno != 0)
+        return fail_store(worker, err);
+    cv_content_hasher_add_bytes(stored->hasher, bytes, length);
+    stored->unsynced += length;
+    if (stored->unsynced < STRETCH)
+        return CLEAVE_OK;
+    stored->unsynced = 0;
+    return fdatasync(stored->fd) == 0 || errno == EINVAL ? CLEAVE_OK
+                                                         : fail_store(worker, err);
+}
+
 bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
@@ -245,6 +357,14 @@ bool cv_worker_more(void *context)
         task->back = NULL;
         task->behind = true;
         return cv_worker_more(worker);
+    }
+    if (worker->job.store[0] != '\0') {
+        if (store(worker, task, bytes, length, &err) != CLEAVE_OK) {
+            cv_worker_fail(worker, &err);
+            return false;
+        }
+        if (length > 0)
+            return true;
     }
     if (length == 0) {
         cv_tasks_remove(&worker->outgoing, task);

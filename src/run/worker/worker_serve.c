@@ -118,6 +118,8 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
                        (unsigned long long)job->window, n);
     /* Paths of the input are those of the master: look before the directory changes. */
     *out_shared = find_files(worker, why, size);
+    if (job->store[0] != '\0')
+        CV_TRY(cv_worker_store_check(worker, err));
     CV_TRY(cv_worker_enter(worker, err));
     CV_TRY(
         cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
@@ -168,6 +170,7 @@ static void release(struct cv_worker *worker)
         cv_command_done(&worker->commands[i]);
     }
     drop_tasks(worker, &worker->outgoing);
+    cv_worker_store_done(worker);
     cv_worker_clean(worker);
     for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)
         cv_close(&worker->files[i]);
@@ -374,7 +377,9 @@ static void send_last_error(struct cv_worker *worker)
 enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
                                    struct cleave_error *err)
 {
-    struct cv_worker worker = { .options = options, .link.in = -1, .link.out = -1 };
+    struct cv_worker worker = {
+        .options = options, .link.in = -1, .link.out = -1, .stored.fd = -1
+    };
     enum cleave_status status;
 
     cv_arena_init(&worker.arena);
