@@ -430,12 +430,11 @@ END
         refuses "--limit: expected KEY=K such as 'host=2' or '1=3', got '$limit'" \
             run --header : --colsep , -a list --limit "$limit" -- echo
     done
-    refuses "--limit: expected COLUMN=K or NAME=K, with the names of --header :, got 'port=2'" \
+    refuses "--limit: expected COLUMN=K, .FIELD=K or NAME=K, with the names of --header :, got 'port=2'" \
         run --header : --colsep , -a list --limit port=2 -- echo
     refuses "--limit: item 1 has no column 3; --colsep sets where columns end" \
         run --header : --colsep , -a list --limit 3=2 -- echo
     refuses "--limit: a command gets several items, which may have several keys; expected -n 1" \
         run --limit 1=2 -n 2 -- echo ::: a b
-    cleave 2 run --limit 1=2 -i list -- cat
-    [[ $stderr == *'--limit is for items, and there are no items'*'--each'* ]]
+    refuses "--limit: item 2: expected a JSON object with .h, got '{}'" run --limit .h=2 -- echo ::: '{"h": 1}' '{}'
 }
