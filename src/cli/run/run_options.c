@@ -182,7 +182,8 @@ static const struct cv_option worker_options[] = {
         .min = 1, .max = 19, .level = CV_RARE),
     CV_OPTION(0, "--hosts", TEXT, "HOSTS|FILE", hosts,
         "Use other machines, reached by ssh. In 'a,b:4,me@c,node[01-16]' b has 4 slots, the "
-        "other hosts one per core that a command may use there; ':' is this machine. -j N "
+        "other hosts one per core that a command may use there; ':' is this machine. 'b:4@60/min': "
+        "its slots together start at most 60 items or records in any minute (-j). -j N "
         "gives N slots to each host without a number. A word that has a slash, ends in "
         ".yaml, .yml or .json, or names a file is a platform file: its workers with their "
         "declared costs; workers with ssh: or slots: are other machines.",
