@@ -78,7 +78,7 @@ static int read_limit(const struct cv_call *call, const struct cv_item_commands 
     struct cv_item_arguments arguments = { .items = NULL };
     struct cleave_error err;
     int status = CV_EXIT_DONE;
-    size_t column, length;
+    size_t column, length = 0;
     char *field;
 
     *out = (struct cleave_limit){ .keys = keys };
@@ -139,7 +139,7 @@ int cv_run_limits_read(const struct cv_call *call, struct cleave_input *out)
         cv_need(call->arena, texts->count, sizeof *limits, "--limit");
 
     for (size_t i = 0; i < texts->count; i++) {
-        size_t length;
+        size_t length = 0;
 
         CV_DO(parse_limit(texts->items[i], &length, &limits[i].max));
         limits[i].key = cv_arena_print(call->arena, "%.*s", (int)length, texts->items[i]);
