@@ -341,7 +341,7 @@ END
         run -j @60/min -- echo {} ::: 1
     refuses "--workers: a rate counts records, which --fetch does not know; expected files or a pipe" \
         run -j 2@60/min -i x --fetch 'cat {}' --size 3 -- cat
-    refuses "--workers: with hosts, expected the slots of each, 1 to 4096, or 100%, got '2@60/min'" \
+    refuses "--workers: with hosts a rate belongs to a host, as in --hosts 'a:4@60/min', got '2@60/min'" \
         run --hosts a,b -j 2@60/min -- cat
     refuses "--workers: 'w' in a rate counts weights; expected --weight COLUMN or --weight COMMAND" \
         run -j 2@60w/min -- echo {} ::: 1

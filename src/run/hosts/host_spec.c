@@ -170,7 +170,7 @@ enum { MOST_PORT = 65535 };
 struct reading {
     const char *where;
     unsigned line;    /* from 1; 0: no file */
-    const char *rate; /* of the hosts of this word; NULL: none */
+    const char *rate; /* that the hosts of a word get; NULL: none */
     struct cv_arena *arena;
     struct cv_host_spec *out;
     struct cleave_error *err;
