@@ -75,7 +75,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l tag -d 'Put the item 
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tagstring -x -d 'Put this text and a tab there; places in it are filled'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l results -x -a '(__fish_complete_directories)' -d 'Keep the output of each command, instead of writing it, in'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l files -d 'Keep each output in its own file, in --tmpdir or --results, and write'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l limit -x -d 'Run at most K items at a time that have the same value in column KEY:'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l limit -x -d 'Run at most K items or chunks at a time that have the same KEY: .FIELD'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l costs -x -d 'Cost of each item from the run times of the same commands in a job log'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l ungroup -d 'Let commands write to the output themselves, as they go: lines of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l shuf -d 'Take the items in a random order'

@@ -168,6 +168,15 @@ struct cleave_more_hosts {
 enum { CLEAVE_WINDOW_MOST = 1024 };   /* chunks that a command may hold */
 enum { CLEAVE_MAX_RECORD = 1 << 30 }; /* default limit for the bytes of a record */
 
+/* At most `max` commands run at a time that have got records with the same key. The key is a field
+ * of JSON objects (".host"), a column by its number or, for csv with a header, its name. A chunk
+ * counts once for each key that its records have. It ends before a record whose key is in use,
+ * and later records overtake that one. Every record needs a key. */
+struct cleave_key_limit {
+    const char *key; /* borrowed */
+    uint32_t max;
+};
+
 /* The input that is divided among the workers. */
 struct cleave_input {
     const char *const *files; /* borrowed; count 0: standard input */
@@ -197,11 +206,15 @@ struct cleave_input {
      * a line each. A single word is a column of csv, otherwise a command. Chunks, block
      * and the units of workers are then weights instead of bytes; files are read once
      * before the run, and with output.unordered heavy records start first. Not with
-     * items, which have `sizes`. "": 1 for each record. NULL: the same with workers.rates,
-     * otherwise bytes. */
+     * items, which have `sizes`. "": 1 for each record. NULL: the same with workers.rates
+     * and with limits, otherwise bytes. */
     const char *weight;
     double weight_default; /* above 0: weight of records that have none; 0: an error */
     uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
+    /* Not with items, which have separate limits, nor with `fetch`. Files are read once before
+     * the run. */
+    const struct cleave_key_limit *limits;
+    size_t nlimits;
     /* Each input is an object to be fetched: this /bin/sh command line writes bytes
      * {begin} to {end} (inclusive), or {length} bytes. {} is the name of the input. NULL:
      * inputs are files. */

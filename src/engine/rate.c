@@ -2,15 +2,37 @@
 #include "engine/rate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/quantity.h"
 
 /* Rounding error of sums of weights, relative to the amount. */
 static const double SLACK = 1e-9;
 /* Part of the amount that comes back in each period. */
 static const double STEP = 0.1;
+
+bool cv_rate_parse(const char *text, struct cleave_rate *out)
+{
+    const char *period = strchr(text, '/');
+    char *end = NULL, each[32];
+
+    out->amount = strtod(text, &end);
+    out->by_weight = *end == 'w';
+    if (text[0] < '0' || text[0] > '9' || period == NULL || period[1] == '\0' ||
+        end + out->by_weight != period)
+        return false;
+    snprintf(each, sizeof each, "%s%s", period[1] >= '0' && period[1] <= '9' ? "" : "1",
+             period + 1);
+    if (strchr(each, '-') != NULL || strchr(each, '+') != NULL ||
+        cv_quantity_parse(each, CV_DURATION, &out->period_s) != NULL)
+        return false;
+    if (!out->by_weight && out->amount >= 1)
+        out->amount = floor(out->amount);
+    return out->period_s > 0 && out->amount > 0 && isfinite(out->amount);
+}
 
 void cv_rate_done(struct cv_rate *rate)
 {

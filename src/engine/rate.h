@@ -7,7 +7,7 @@
  * each period. */
 #ifndef CV_RATE_H
 #define CV_RATE_H
-#include <cleave/error.h>
+#include <cleave/run.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +22,9 @@ struct cv_rate {
     } * starts; /* owned: starts of the last period, from `first` */
     size_t first, count, room;
 };
+
+/* "60/min", "90000w/h", "5/10s"; `first` and `count` are left. False: it is none of them. */
+bool cv_rate_parse(const char *text, struct cleave_rate *out);
 
 void cv_rate_done(struct cv_rate *rate);
 /* The first time, from now_s, at which `amount` may start, after all earlier starts and after

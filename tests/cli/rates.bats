@@ -341,7 +341,7 @@ END
         run -j @60/min -- echo {} ::: 1
     refuses "--workers: a rate counts records, which --fetch does not know; expected files or a pipe" \
         run -j 2@60/min -i x --fetch 'cat {}' --size 3 -- cat
-    refuses "--workers: with hosts, expected the slots of each, 1 to 4096, or 100%, got '2@60/min'" \
+    refuses "--workers: with hosts a rate belongs to a host, as in --hosts 'a:4@60/min', got '2@60/min'" \
         run --hosts a,b -j 2@60/min -- cat
     refuses "--workers: 'w' in a rate counts weights; expected --weight COLUMN or --weight COMMAND" \
         run -j 2@60w/min -- echo {} ::: 1
@@ -430,12 +430,11 @@ END
         refuses "--limit: expected KEY=K such as 'host=2' or '1=3', got '$limit'" \
             run --header : --colsep , -a list --limit "$limit" -- echo
     done
-    refuses "--limit: expected COLUMN=K or NAME=K, with the names of --header :, got 'port=2'" \
+    refuses "--limit: expected COLUMN=K, .FIELD=K or NAME=K, with the names of --header :, got 'port=2'" \
         run --header : --colsep , -a list --limit port=2 -- echo
     refuses "--limit: item 1 has no column 3; --colsep sets where columns end" \
         run --header : --colsep , -a list --limit 3=2 -- echo
     refuses "--limit: a command gets several items, which may have several keys; expected -n 1" \
         run --limit 1=2 -n 2 -- echo ::: a b
-    cleave 2 run --limit 1=2 -i list -- cat
-    [[ $stderr == *'--limit is for items, and there are no items'*'--each'* ]]
+    refuses "--limit: item 2: expected a JSON object with .h, got '{}'" run --limit .h=2 -- echo ::: '{"h": 1}' '{}'
 }

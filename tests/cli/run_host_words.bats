@@ -481,3 +481,77 @@ END
     fails_with 2 -i in --push-from one -- cat
     says "need --hosts with other machines"
 }
+
+# most PERIOD FILE -- the most starts in any window, of lines "WEIGHT TIME"; times were cut to milliseconds.
+most() {
+    sort -n -k 2 "$2" | awk -v period="$1" '{ weight[NR] = $1; at[NR] = $2 } END {
+        for (i = 1; i <= NR; i++) {
+            sum = 0
+            for (k = i; k <= NR && at[k] - at[i] < period - 0.0015; k++) sum += weight[k]
+            if (sum > most) most = sum
+        }
+        print most + 0 }'
+}
+
+# rated SEED ARGUMENT... -- random rates of two hosts, one with its cores, in a random spelling: no window of a
+# host has more records than its rate, and all records are done.
+rated() {
+    local seed=$1 n m period list host
+    shift
+    read -r n m period list <<<"$(awk -v seed="$seed" 'BEGIN {
+        srand(seed); n = 2 + int(9 * rand()); m = 1 + int(5 * rand()); t = 100 + int(200 * rand())
+        printf "%d %d 0.%03d ", n, m, t
+        printf rand() < 0.5 ? "--hosts=a@%d/%dms,me@b:2@%d/%dms,c:1" : "--sshlogin=a@%d/%dms,2/me@b@%d/%dms,1/c", n, t, m, t }')"
+    job --ssh "$T/ssh" --remote "$CLEAVE" "$list" --joblog log "$@"
+    cmp in out
+    for host in "a $n" "b $m"; do
+        tail -n +2 log | awk -F '\t' -v host="${host% *}" 'index($2, host) == 1 { print 1, $3 }' >starts
+        [ "$(most "$period" starts)" -le "${host#* }" ] || { echo "$seed: $list $*"; return 1; }
+    done
+}
+
+@test "hosts that are named in words have rates, which no window exceeds" {
+    prepare
+    local seed=0 how
+    seq 1 40 >in
+    for how in '-N 1 -i in -- cat' '-a in -- echo' '-i in -- cat'; do
+        for _ in 1 2; do
+            # shellcheck disable=SC2086
+            rated $((seed += 1)) $how
+        done
+    done
+}
+
+@test "a rate of a host counts weights, and chunks that are tried again" {
+    prepare
+    seq 1 9 | awk '{ for (i = 0; i < 5; i++) print $1 "\t" i }' >in
+    job --ssh "$T/ssh" --remote "$CLEAVE" --hosts 'a:2@20w/300ms,b:1@9w/300ms' -a in --colsep '\t' --weight 1 \
+        --joblog log -- printf '%s\t%s\n' {1} {2}
+    cmp in out
+    for host in 'a 20' 'b 9'; do
+        tail -n +2 log | awk -F '\t' -v host="${host% *}" 'index($2, host) == 1 { print 1 + int(($1 - 1) / 5), $3 }' >starts
+        [ "$(most 0.3 starts)" -le "${host#* }" ]
+    done
+    far --hosts 'a:2@5/200ms,b:2@5/200ms' -N 1 --retries 2 --joblog log -- sh -c 'read -r x y; mkdir "$0/seen.$x.$y" 2>/dev/null && exit 1; echo "$x	$y"' "$T"
+    cmp in out
+    for host in a b; do
+        tail -n +2 log | awk -F '\t' -v host="$host" 'index($2, host) == 1 { print 1, $3 }' >starts
+        [ "$(most 0.2 starts)" -le 5 ]
+    done
+}
+
+@test "rates of hosts that cannot be are refused in one line" {
+    prepare
+    refuses "--hosts: expected a rate such as @60/min or @9000w/h after the host, got 'a:2@60/fortnight'" \
+        run --hosts a:2@60/fortnight -i in -- cat
+    refuses "hosts: host 'a' is named twice, and not with the same rate" run --hosts a:1@5/s,a:1 -i in -- cat
+    refuses "--workers: with hosts a rate belongs to a host, as in --hosts 'a:4@60/min', got '4@5/s'" \
+        run --hosts a,b -j 4@5/s -i in -- cat
+    refuses "host 'b' has a rate, which a leader (--via) does not keep: leave --via out" \
+        run --hosts a,b@5/s --via a:b -i in -- cat
+    refuses "--via: 'b' is named elsewhere too: expected its rate there" run --hosts a,b --via a:b@5/s -i in -- cat
+    hosts 'name: a, slots: 1, rate: 5/s' 'name: b, slots: 1, via: a' >v.yaml
+    refuses "host 'a' has a rate, which a leader (via:) does not keep: leave via: out" run --hosts v.yaml -i in -- cat
+    hosts 'name: a, slots: 1' 'name: b, slots: 1, rate: 5/s, via: a' >v.yaml
+    refuses "host 'b' has a rate, which a leader (via:) does not keep: leave via: out" run --hosts v.yaml -i in -- cat
+}

@@ -130,6 +130,8 @@ static void check(enum form form, const char *input, const char *expected)
                     word->login != NULL ? word->login : ":", word->slots);
         if (word->ssh != NULL)
             cv_text_add(&text, "(%s)", word->ssh);
+        if (word->rate != NULL)
+            cv_text_add(&text, "@%s", word->rate);
         if (word->login != NULL) {
             const char *at = strchr(word->login, '@');
 
@@ -162,6 +164,35 @@ static void lists_of_the_command_line(void **state)
     check(PARALLEL, "@g1/a,@g1+g2/4/b,3 / c", "a*0 b*4 c*3");
     /* The same where slots follow the host. */
     check(PLAIN, "4/a,b:2,ssh -p 2222 c,@g1/d", "a*4 b*2 c*0(ssh -p 2222) d*0");
+}
+
+static void rates_follow_hosts(void **state)
+{
+    static const char *const bad[] = { "a@5/",   "a:2@5/fortnight", "me@a@0/s", "a@0.5/s",
+                                       "a@5x/s", "a@5/-1s",         "2/a@5/s/s" };
+
+    (void)state;
+    check(PLAIN, "a@60/min,me@b:4@90w/h,:@5/10s,n[1-2]:2@1/s",
+          "a*0@60/min me@b*4@90w/h :*0@5/10s n1*2@1/s n2*2@1/s");
+    check(PARALLEL, "4/me@b@5/s,ssh -p 2 c@5/s,2/:@5/s,@g/4/d@5/s",
+          "me@b*4@5/s c*0(ssh -p 2)@5/s :*2@5/s d*4@5/s");
+    check(PLAIN, "[::1]:2@5/s,ssh://me@a:22@5/s,4/b@5/s",
+          "::1*2@5/s ssh://me@a:22*0@5/s<a> b*4@5/s");
+    check(LINES, "a:2@5/s # comment\nb@5/s slots=3\n2/c@5/s\nd@5/s,e\n",
+          "a*2@5/s b*3@5/s c*2@5/s d*0@5/s e*0");
+    check(LINES, "a:1@5/s\na:2@5/s\n", "a*3@5/s");
+    check(PLAIN, "a:1@5/s,a:1",
+          "all: host 'a' is named twice, and not with the same rate");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char said[200];
+
+        snprintf(
+            said, sizeof said,
+            "--here: expected a rate such as @60/min or @9000w/h after the host, got "
+            "'%s'",
+            bad[i]);
+        check(PLAIN, bad[i], said);
+    }
 }
 
 static void addresses(void **state)
@@ -341,6 +372,7 @@ int main(void)
         cmocka_unit_test(bad_ranges_are_refused),
         cmocka_unit_test(names_are_not_longer_than_names_are),
         cmocka_unit_test(lists_of_the_command_line),
+        cmocka_unit_test(rates_follow_hosts),
         cmocka_unit_test(addresses),
         cmocka_unit_test(files_of_others),
         cmocka_unit_test(bad_words_are_refused),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cleave/execute.h>
 
 #include "base/random.h"
 #include "run/input/record_weight.h"
@@ -75,8 +76,9 @@ static const char *weigh(const char *split, const char *how, double missing,
     static struct cleave_error err;
     struct cv_splitter *splitter = parse(split);
     struct cv_record_weight weight;
-    enum cleave_status status = cv_record_weight_init(&weight, how, missing, splitter,
-                                                      head, strlen(head), "in", &err);
+    enum cleave_status status =
+        cv_record_weight_init(&weight, how, false, missing, splitter, head, strlen(head),
+                              "in", &err);
 
     if (status == CLEAVE_OK)
         status =
@@ -194,7 +196,8 @@ static struct cv_source *open_weighed(const struct made *made,
                                     &(struct cv_source_options){ .splitter = splitter },
                                     &source, NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_source_weigh(source, "1", 0, heavy_first, NULL), CLEAVE_OK);
+    assert_int_equal(cv_source_weigh(source, "1", 0, heavy_first, NULL, 0, NULL),
+                     CLEAVE_OK);
     return source;
 }
 
@@ -362,7 +365,7 @@ static void without_a_text_each_record_weighs_1(void **state)
                                     &(struct cv_source_options){ .splitter = splitter },
                                     &source, NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_source_weigh(source, "", 0, false, NULL), CLEAVE_OK);
+    assert_int_equal(cv_source_weigh(source, "", 0, false, NULL, 0, NULL), CLEAVE_OK);
     assert_true(!(fabs(cv_source_left(source) - RECORDS) > 0));
     assert_int_equal(cv_source_take_units(source, 7, &any, &taken, &piece, NULL),
                      CLEAVE_OK);
@@ -419,6 +422,151 @@ static void last_heavy_records_are_left_to_faster_workers(void **state)
     unlink(made.path);
 }
 
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* The message for the key of a record, or "" and *out. */
+static const char *find_key(const char *split, const char *how, const char *head,
+                            const char *record, uint64_t *out)
+{
+    static struct cleave_error err;
+    struct cv_splitter *splitter = parse(split);
+    struct cv_record_weight key;
+    enum cleave_status status = cv_record_weight_init(&key, how, true, 0, splitter, head,
+                                                      strlen(head), "in", &err);
+
+    if (status == CLEAVE_OK)
+        status = cv_record_key_read(&key, record, strlen(record), "in", 7, 1, out, &err);
+    cv_splitter_free(splitter);
+    return status == CLEAVE_OK ? "" : err.text;
+}
+
+static void keys_are_the_texts_of_fields_and_columns(void **state)
+{
+    static const struct {
+        const char *split, *how, *head, *one, *other;
+        bool same;
+    } cases[] = {
+        { "lines", ".h", "", "{\"h\": \"a\"}\n", "{\"i\":1,\"h\":\"a\"}", true },
+        { "lines", ".h", "", "{\"h\": \"a\"}\n", "{\"h\": \"b\"}\n", false },
+        { "lines", ".h", "", "{\"h\": 1}\n", "{\"h\": 12}\n", false },
+        { "lines", "2", "", "x\ta\n", "y\ta", true },
+        { "lines", "2", "", "x\ta\n", "y\t\n", false },
+        { "csv", "host", "id,host\n", "1,\"a\"\r\n", "2,a", true },
+    };
+    static const struct {
+        const char *split, *how, *record, *text;
+    } bad[] = {
+        { "lines", ".h", "{}\n",
+          "record 7: expected a key in .h for input.limits, got none" },
+        { "lines", ".h", "{\"h\": null}\n",
+          "record 7: expected a key in .h for input.limits, got none" },
+        { "lines", "2", "a\n",
+          "record 7: expected a key in column 2 for input.limits, got none" },
+        { "lines", ".h", "1\n",
+          "record 7: expected a JSON object with .h, got '1\\x0a'" },
+        { "csv", "h", "1,2\n", "input.limits: no column 'h' in the header" },
+        { "lines", "cut -f1", "1\n",
+          "input.limits: expected a key such as .host of JSON, column 2, or a name in "
+          "csv, "
+          "got 'cut -f1'" },
+        { "lines", ".a..b", "{}\n",
+          "input.limits: expected a field such as .host or .request.host, got '.a..b'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t one = 0, other = 0;
+
+        assert_string_equal(find_key(cases[i].split, cases[i].how, cases[i].head,
+                                     cases[i].one, &one),
+                            "");
+        assert_string_equal(find_key(cases[i].split, cases[i].how, cases[i].head,
+                                     cases[i].other, &other),
+                            "");
+        assert_true(one != 0 && other != 0);
+        assert_int_equal(one == other, cases[i].same);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_string_equal(find_key(bad[i].split, bad[i].how, "x,y\n", bad[i].record,
+                                     &(uint64_t){ 0 }),
+                            bad[i].text);
+}
+
+struct blocked {
+    uint64_t keys[8];
+    size_t count;
+};
+
+static bool is_free(const void *context, const uint64_t *keys)
+{
+    const struct blocked *blocked = context;
+
+    for (size_t i = 0; i < blocked->count; i++)
+        if (keys[0] == blocked->keys[i])
+            return false;
+    return true;
+}
+
+/* Random keys are in use: a piece is the first records that may start, and ends before the next one that
+ * may not. */
+static void pieces_leave_out_records_whose_keys_are_in_use(void **state)
+{
+    static const struct cleave_key_limit limit = { .key = "1", .max = 1 };
+    struct made made;
+    struct cv_splitter *splitter = parse("lines");
+    struct cv_source *source;
+    struct cv_random random;
+    bool taken[RECORDS] = { false };
+    size_t left = RECORDS, waits = 0;
+
+    (void)state;
+    cv_random_at(&random, 6, 1, 0, 0);
+    make_input(&made, 6, false);
+    assert_int_equal(cv_source_open((const char *const[]){ made.path }, 1,
+                                    &(struct cv_source_options){ .splitter = splitter },
+                                    &source, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cv_source_weigh(source, "", 0, false, &limit, 1, NULL), CLEAVE_OK);
+    while (left > 0) {
+        const double wanted = 1 + floor(9 * cv_random_uniform(&random));
+        struct blocked blocked = { .count = (size_t)(9 * cv_random_uniform(&random)) };
+        const struct cv_taker taker = { .allows = is_free, .context = &blocked };
+        struct cv_piece piece;
+        enum cv_take state_of;
+        uint64_t count;
+        const uint64_t *keys =
+            cv_source_keys(source, (struct cv_range){ 0, made.ends[RECORDS - 1] },
+                           &count);
+        size_t first = 0, end;
+
+        assert_int_equal(count, RECORDS);
+        for (size_t i = 0; i < blocked.count; i++)
+            blocked.keys[i] = keys[(size_t)(RECORDS * cv_random_uniform(&random))];
+        while (first < RECORDS && (taken[first] || !is_free(&blocked, keys + first)))
+            first++;
+        for (end = first; end < RECORDS && !taken[end] &&
+                          (double)(end - first) < wanted &&
+                          is_free(&blocked, keys + end);)
+            end++;
+        assert_int_equal(cv_source_take_units(source, wanted, &taker, &state_of, &piece,
+                                              NULL),
+                         CLEAVE_OK);
+        waits += first == RECORDS;
+        assert_int_equal(state_of, first == RECORDS ? CV_TAKE_WAIT : CV_TAKE_PIECE);
+        if (first == RECORDS)
+            continue;
+        assert_int_equal(record_at(&made, piece.begin), first);
+        assert_int_equal(piece.end, made.ends[end - 1]);
+        assert_int_equal(cv_source_finish(source, &piece, NULL), CLEAVE_OK);
+        for (; first < end; first++, left--)
+            taken[first] = true;
+    }
+    assert_true(waits > 0);
+    cv_source_free(source);
+    cv_splitter_free(splitter);
+    unlink(made.path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +579,8 @@ int main(void)
         cmocka_unit_test(the_tail_of_a_piece_is_cut_by_weight),
         cmocka_unit_test(without_a_text_each_record_weighs_1),
         cmocka_unit_test(last_heavy_records_are_left_to_faster_workers),
+        cmocka_unit_test(keys_are_the_texts_of_fields_and_columns),
+        cmocka_unit_test(pieces_leave_out_records_whose_keys_are_in_use),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

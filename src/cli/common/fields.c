@@ -57,6 +57,8 @@ static const struct {
     { "input.max_record", "--max-record" },
     { "input.no_header", "--no-header" },
     { "input.pairs", "--pairs" },
+    { "input.limits", "--limit" },
+    { "input.nlimits", "--limit" },
     { "input.records", "--records" },
     { "input.recursive", "--recursive" },
     { "input.size", "--size" },

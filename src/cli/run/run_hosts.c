@@ -18,6 +18,7 @@
 #include "base/helper_program.h"
 #include "base/shell_word.h"
 #include "cli/task/load_task.h"
+#include "engine/rate.h"
 #include "io/input.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
@@ -28,6 +29,18 @@ enum {                       /* most bytes */
        LED_MOST = 96 * 1024, /* a text passed as words of a command */
        PLATFORM_MOST = 256 * 1024 * 1024,
 };
+
+/* A leader starts a rate again with each chunk. `how`: what makes the host a leader or led by one. */
+static enum cleave_status check_rate(const char *host, const char *rate, const char *how,
+                                     struct cleave_error *err)
+{
+    return rate == NULL
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EINPUT,
+                         "host '%s' has a rate, which a leader (%s) does not keep: leave "
+                         "%s out",
+                         host, how, how);
+}
 
 /* Words for a worker that leads others: its name, the hosts it leads, and the options
  * of this run. */
@@ -66,6 +79,7 @@ static enum cleave_status leads_of_file(const char *path, const char *text,
     struct cv_words words = { .arena = reach->arena }, names = words;
     struct cv_platform_view how = reach->view;
     struct cv_platform_file view;
+    enum cleave_status status = CLEAVE_OK;
 
     if (reach->lead == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -85,10 +99,14 @@ static enum cleave_status leads_of_file(const char *path, const char *text,
     how.as = host->name;
     CV_TRY(
         cv_platform_parse_as(path, text, strlen(text), &how, reach->arena, &view, err));
-    for (uint32_t g = 0; g < view.platform->ngroups; g++)
+    for (uint32_t g = 0; g < view.platform->ngroups; g++) {
         if (strcmp(view.hosts[g].name, host->name) != 0)
             cv_words_add(&names, view.hosts[g].name);
+        if (status == CLEAVE_OK)
+            status = check_rate(view.hosts[g].name, view.hosts[g].rate, "via:", err);
+    }
     cleave_platform_free(view.platform);
+    CV_TRY(status);
     *led = cv_words_done(&words);
     *behind = cv_words_done(&names);
     return *led != NULL && *behind != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
@@ -420,29 +438,28 @@ static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
-/* The rates of the groups of a platform file. */
-static enum cleave_status fill_rates(const char *path, const struct cv_reach *reach,
-                                     struct cv_worker_list *out, struct cleave_error *err)
+/* Add the rates of groups; texts[g] is NULL for a group without one. */
+static enum cleave_status fill_rates(const char *path, const char *const *texts,
+                                     struct cv_arena *arena, struct cv_worker_list *out,
+                                     struct cleave_error *err)
 {
     const struct cleave_platform *platform = out->platform;
-    struct cleave_rate *rates =
-        cv_array(reach->arena, platform->ngroups + 1, sizeof *rates);
+    struct cleave_rate *rates = cv_array(arena, platform->ngroups + 1, sizeof *rates);
 
-    if (rates == NULL)
+    if (rates == NULL || texts == NULL)
         return cv_fail_memory(err, "the workers");
     out->rates = rates;
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
         struct cleave_rate rate = { .first = group->first, .count = group->count };
 
-        if (out->fields[g].rate == NULL)
+        if (texts[g] == NULL)
             continue;
-        if (!cv_rate_parse(out->fields[g].rate, &rate) ||
-            (!rate.by_weight && rate.amount < 1))
+        if (!cv_rate_parse(texts[g], &rate) || (!rate.by_weight && rate.amount < 1))
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: worker '%s': expected a rate such as 60/min or 9000w/h, "
                            "got '%s'",
-                           path, group->name, CV_SHOWN(out->fields[g].rate, 40));
+                           path, group->name, CV_SHOWN(texts[g], 40));
         rates[out->nrates++] = rate;
     }
     return CLEAVE_OK;
@@ -455,11 +472,15 @@ static enum cleave_status fill_crew(const char *path, const char *text,
     const struct cleave_platform *platform = out->platform;
     const char **prefixes =
         cv_array(reach->arena, cleave_platform_nworkers(platform), sizeof *prefixes);
+    const char **rates = cv_array(reach->arena, platform->ngroups, sizeof *rates);
 
     out->hosts = cv_array(reach->arena, platform->ngroups, sizeof *out->hosts);
     out->behind = cv_array(reach->arena, platform->ngroups, sizeof *out->behind);
-    if (prefixes == NULL || out->hosts == NULL || out->behind == NULL)
+    if (prefixes == NULL || rates == NULL || out->hosts == NULL || out->behind == NULL)
         return cv_fail_memory(err, "the workers");
+    for (uint32_t g = 0; g < platform->ngroups; g++)
+        rates[g] = out->fields[g].rate;
+    CV_TRY(fill_rates(path, rates, reach->arena, out, err));
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
         const struct cv_host_fields *host = &out->fields[g];
@@ -469,9 +490,11 @@ static enum cleave_status fill_crew(const char *path, const char *text,
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
                            group->name, host->ssh);
-        if (group->led > 0)
+        if (group->led > 0) {
+            CV_TRY(check_rate(host->name, host->rate, "via:", err));
             CV_TRY(leads_of_file(path, text, host, reach, &out->behind[out->nhosts], &led,
                                  err));
+        }
         if (is_host(host))
             CV_TRY(host_describe(host, reach, led, group->first, group->count,
                                  &out->hosts[out->nhosts++], err));
@@ -521,7 +544,6 @@ static enum cleave_status open_platform(const char *path, const struct cv_reach 
             expand(name, file.platform, file.hosts, reach->arena, &out->platform, err);
     cleave_platform_free(file.platform);
     out->fields = file.hosts;
-    CV_THEN(status, fill_rates(name, reach, out, err));
     CV_THEN(status, fill_crew(name, text, reach, out, err));
     free(text);
     return status;
@@ -626,10 +648,10 @@ static enum cleave_status meet(struct cv_host_spec *words,
 
     while (found < end && (found->name == NULL || strcmp(found->name, host->name) != 0))
         found++;
-    if (found < end && host->slots > 0)
+    if (found < end && (host->slots > 0 || host->rate != NULL))
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--via: '%s' is named elsewhere too: expected its slots there",
-                       host->name);
+                       "--via: '%s' is named elsewhere too: expected its %s there",
+                       host->name, host->slots > 0 ? "slots" : "rate");
     if (found < end && host->login != host->name &&
         strcmp(found->login, host->login) != 0)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -670,6 +692,10 @@ static enum cleave_status find_leaders(struct roster *roster, struct cleave_erro
     for (uint32_t i = 0; i < n; i++)
         if (roster->leader[i] != CV_NO_LEADER)
             roster->leads[roster->leader[i]] = true;
+    for (uint32_t i = 0; i < n; i++)
+        if (roster->leads[i] || roster->leader[i] != CV_NO_LEADER)
+            CV_TRY(check_rate(roster->words.items[i].name, roster->words.items[i].rate,
+                              "--via", err));
     return CLEAVE_OK;
 }
 
@@ -804,6 +830,12 @@ static enum cleave_status words_fill_crew(const struct roster *roster, const uin
                                           struct cv_worker_list *out,
                                           struct cleave_error *err)
 {
+    const char **rates =
+        cv_array(roster->reach->arena, out->platform->ngroups, sizeof *rates);
+
+    for (uint32_t g = 0; rates != NULL && g < out->platform->ngroups; g++)
+        rates[g] = roster->words.items[of[g]].rate;
+    CV_TRY(fill_rates("hosts", rates, roster->reach->arena, out, err));
     for (uint32_t g = 0; g < out->platform->ngroups; g++) {
         const struct cv_group *group = &out->platform->groups[g];
         const struct cv_host_spec_item *word = &roster->words.items[of[g]];
@@ -855,6 +887,11 @@ static enum cleave_status read_usual(const char *text, uint32_t *out,
     *out = 0;
     if (text == NULL || strcmp(text, "100%") == 0)
         return CLEAVE_OK;
+    if (strchr(text, '@') != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--workers: with hosts a rate belongs to a host, as in --hosts "
+                       "'a:4@60/min', got '%s'",
+                       CV_SHOWN(text, 30));
     number = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < 1 ||
         number > CV_HOST_SLOTS_MOST)

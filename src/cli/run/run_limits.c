@@ -1,8 +1,9 @@
-/* run_limits.c -- --limit KEY=K: items with the same key that run at a time.
+/* run_limits.c -- --limit KEY=K: items and records with the same key that run at a time.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "cli/run/run_parts.h"
+#include "run/input/record_weight.h"
 
 struct keyed {
     const char *value;
@@ -15,12 +16,16 @@ static int by_value(const void *left, const void *right)
                   ((const struct keyed *)right)->value);
 }
 
-/* The column that the first `length` bytes name, by its number or by the first row of the list. */
+/* The column that the first `length` bytes name, by its number or by the first row of the list; 0: they
+ * are a field of JSON objects. */
 static int find_column(const struct cv_item_commands *commands, const char *text,
                        size_t length, size_t *out)
 {
     char *end = NULL;
 
+    *out = 0;
+    if (text[0] == '.')
+        return CV_EXIT_DONE;
     *out = strtoul(text, &end, 10);
     if (end == text + length && text[0] >= '1' && text[0] <= '9')
         return CV_EXIT_DONE;
@@ -29,9 +34,39 @@ static int find_column(const struct cv_item_commands *commands, const char *text
             strncmp(commands->names[*out - 1], text, length) == 0)
             return CV_EXIT_DONE;
     return cv_refuse(
-        "--limit: expected COLUMN=K or NAME=K, with the names of --header :, "
+        "--limit: expected COLUMN=K, .FIELD=K or NAME=K, with the names of --header :, "
         "got '%s'",
         CV_ECHO(text));
+}
+
+/* Read KEY=K. */
+static int parse_limit(const char *text, size_t *key_length, uint32_t *max)
+{
+    const char *is = strrchr(text, '=');
+    char *end;
+
+    if (is == NULL || is == text || is[1] < '1' || is[1] > '9' || strlen(is) > 8 ||
+        (*max = (uint32_t)strtoul(is + 1, &end, 10)) == 0 || *end != '\0')
+        return cv_refuse("--limit: expected KEY=K such as 'host=2' or '1=3', got '%s'",
+                         CV_ECHO(text));
+    *key_length = (size_t)(is - text);
+    return CV_EXIT_DONE;
+}
+
+/* The value of an item in a column, or in a field of its first column. */
+static int find_value(const struct cv_item_arguments *item, uint64_t number,
+                      size_t column, const char *field, struct cv_arena *arena,
+                      const char **out)
+{
+    const char *text = item->count > 0 ? item->items[column > 0 ? column - 1 : 0] : "";
+    struct cv_key_text found = { text, strlen(text) };
+
+    if (column == 0 &&
+        (!cv_weight_find_field(text, strlen(text), field, &found) || found.length == 0))
+        return cv_refuse("--limit: item %llu: expected a JSON object with %s, got '%s'",
+                         (unsigned long long)number, CV_ECHO(field), CV_ECHO(text));
+    *out = cv_arena_print(arena, "%.*s", (int)found.length, found.bytes);
+    return *out != NULL ? CV_EXIT_DONE : cv_no_memory("--limit");
 }
 
 static int read_limit(const struct cv_call *call, const struct cv_item_commands *commands,
@@ -41,18 +76,16 @@ static int read_limit(const struct cv_call *call, const struct cv_item_commands 
     struct keyed *values = cv_need(call->arena, (size_t)count, sizeof *values, "--limit");
     uint32_t *keys = cv_need(call->arena, (size_t)count, sizeof *keys, "--limit");
     struct cv_item_arguments arguments = { .items = NULL };
-    const char *max = strrchr(text, '=');
     struct cleave_error err;
     int status = CV_EXIT_DONE;
-    size_t column;
-    char *end = NULL;
+    size_t column, length = 0;
+    char *field;
 
     *out = (struct cleave_limit){ .keys = keys };
-    if (max == NULL || max[1] < '1' || max[1] > '9' || strlen(max) > 8 ||
-        (out->max = (uint32_t)strtoul(max + 1, &end, 10)) == 0 || *end != '\0')
-        return cv_refuse("--limit: expected KEY=K such as 'host=2' or '1=3', got '%s'",
-                         CV_ECHO(text));
-    CV_DO(find_column(commands, text, (size_t)(max - text), &column));
+    CV_DO(parse_limit(text, &length, &out->max));
+    CV_DO(find_column(commands, text, length, &column));
+    field = cv_need_text(call->arena, text, "--limit");
+    field[length] = '\0';
     for (uint64_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
         if (cv_item_arguments_get(commands, i, &arguments, &err) != CLEAVE_OK)
             status = cv_print_status(&err);
@@ -60,10 +93,11 @@ static int read_limit(const struct cv_call *call, const struct cv_item_commands 
             status = cv_refuse(
                 "--limit: item %llu has no column %zu; --colsep sets where columns end",
                 (unsigned long long)i + 1, column);
-        else
-            values[i] = (struct keyed){
-                cv_need_text(call->arena, arguments.items[column - 1], "--limit"), i
-            };
+        else {
+            values[i].item = i;
+            status = find_value(&arguments, i + 1, column, field, call->arena,
+                                &values[i].value);
+        }
     }
     cv_item_arguments_done(&arguments);
     if (status != CV_EXIT_DONE)
@@ -92,6 +126,26 @@ int cv_run_limits_fill(const struct cv_call *call,
     limits = cv_need(call->arena, texts->count, sizeof *limits, "--limit");
     for (size_t i = 0; i < texts->count; i++)
         CV_DO(read_limit(call, commands, texts->items[i], &limits[i]));
+    out->limits = limits;
+    out->nlimits = texts->count;
+    return CV_EXIT_DONE;
+}
+
+int cv_run_limits_read(const struct cv_call *call, struct cleave_input *out)
+{
+    const struct cv_strings *texts =
+        &((const struct cv_run_options *)call->values)->limits;
+    struct cleave_key_limit *limits =
+        cv_need(call->arena, texts->count, sizeof *limits, "--limit");
+
+    for (size_t i = 0; i < texts->count; i++) {
+        size_t length = 0;
+
+        CV_DO(parse_limit(texts->items[i], &length, &limits[i].max));
+        limits[i].key = cv_arena_print(call->arena, "%.*s", (int)length, texts->items[i]);
+        if (limits[i].key == NULL)
+            return cv_no_memory("--limit");
+    }
     out->limits = limits;
     out->nlimits = texts->count;
     return CV_EXIT_DONE;

@@ -143,9 +143,10 @@ static const struct cv_option item_options[] = {
     CV_FLAG(0, "--files", 1, files,
         "Keep each output in its own file, in --tmpdir or --results, and write its name.", .level = CV_RARE),
     CV_OPTION(0, "--limit", REPEAT, "KEY=K", limits,
-        "Run at most K items at a time that have the same value in column KEY: its number "
-        "(--colsep, or of a list), or its name (--header :). Later items overtake those that "
-        "wait; outputs keep their order. May be given for several keys."),
+        "Run at most K items or chunks at a time that have the same KEY: .FIELD of JSON objects, "
+        "or a column by its number (--colsep, or that of a list) or name (--header :, csv). A chunk "
+        "has the keys of all its records. Later ones overtake those that wait; outputs keep "
+        "their order. May be given for several keys."),
     CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
         "Cost of each item from the run times of the same commands in a job log of an "
         "earlier run.", .level = CV_RARE),
@@ -181,7 +182,8 @@ static const struct cv_option worker_options[] = {
         .min = 1, .max = 19, .level = CV_RARE),
     CV_OPTION(0, "--hosts", TEXT, "HOSTS|FILE", hosts,
         "Use other machines, reached by ssh. In 'a,b:4,me@c,node[01-16]' b has 4 slots, the "
-        "other hosts one per core that a command may use there; ':' is this machine. -j N "
+        "other hosts one per core that a command may use there; ':' is this machine. 'b:4@60/min': "
+        "its slots together start at most 60 items or records in any minute (-j). -j N "
         "gives N slots to each host without a number. A word that has a slash, ends in "
         ".yaml, .yml or .json, or names a file is a platform file: its workers with their "
         "declared costs; workers with ssh: or slots: are other machines.",
@@ -244,8 +246,8 @@ static const struct cv_option worker_options[] = {
     CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
         "Set a parameter of the policy. May be given several times.", .level = CV_RARE),
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
-        "Give every command about SIZE bytes (with --weight: weight, with a rate of --workers: "
-        "records), instead of the sizes of a policy. For a pipe, one such block per worker and a "
+        "Give every command about SIZE bytes (with --weight: weight, with a rate of --workers or "
+        "--limit: records), instead of the sizes of a policy. For a pipe, one such block per worker and a "
         "few more are kept in memory."),
     CV_OPTION(0, "--weight", TEXT, "FIELD|COLUMN|COMMAND", weight,
         "Size chunks by the cost of their records, in any unit: .FIELD of JSON objects "
@@ -575,8 +577,8 @@ static const struct cv_option_rule rules[] = {
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
       "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
-      "--fill-words --many --shuf --tag --tagstring --results --files --limit --costs "
-      "--ungroup --transferfile --return --basefile --cleanup",
+      "--fill-words --many --shuf --tag --tagstring --results --files --costs --ungroup "
+      "--transferfile --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
     /* a file for each chunk */
@@ -667,6 +669,8 @@ static const struct cv_option_rule rules[] = {
       "--records --max-lines --max-replace-args --fetch",
       "--weight: expected none of --records and --fetch; --block N sizes chunks by "
       "weight" },
+    { CV_RUN_CHUNKS, "--limit", CV_EXCLUDES, "--fetch",
+      "--limit: expected files or a pipe, as --fetch does not know the records" },
     { 0, "--weight-default", CV_NEEDS, "--weight", "--weight-default needs --weight" },
     { CV_RUN_ITEMS, "--weight", CV_EXCLUDES, "--costs",
       "expected --weight or --costs, got both" },

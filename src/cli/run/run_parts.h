@@ -130,9 +130,10 @@ int cv_halt_read(const char *text, struct cleave_failure_options *out);
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
-/* The limits of --limit for items (run_limits.c). */
+/* The limits of --limit for items, and for the records of an input (run_limits.c). */
 int cv_run_limits_fill(const struct cv_call *call,
                        const struct cv_item_commands *commands, struct cleave_items *out);
+int cv_run_limits_read(const struct cv_call *call, struct cleave_input *out);
 /* Whether a rate counts weights. */
 bool cv_crew_has_weights(const struct cleave_worker_list *workers);
 /* Put `nice -n N` before the commands of workers of this machine. */

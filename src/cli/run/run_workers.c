@@ -18,6 +18,7 @@
 #include "base/shell_word.h"
 #include "cli/run/run_parts.h"
 #include "cli/task/load_task.h"
+#include "engine/rate.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
 #include "run/master/run_policy.h"

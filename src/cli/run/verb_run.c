@@ -227,6 +227,7 @@ static int open_report(struct whole_run *run)
 static int fill_policy(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
+    const bool limited = !run->has_items && values->limits.count > 0;
     struct cleave_policy_options *out = &run->request.policy;
     const struct cleave_setting *whole;
     const struct cleave_policy *policy;
@@ -240,7 +241,12 @@ static int fill_policy(struct whole_run *run)
     out->nsettings = settings.count;
     out->block = values->block;
     if (values->records > 0 && values->block <= 0 && values->policy == NULL)
-        out->block = 1; /* the first boundary: a group of records */
+        out->block = limited ? (double)values->records
+                             : 1; /* the first boundary: a group of records */
+    else if (values->records > 0 && limited)
+        return cv_refuse("with --limit a chunk ends where a key is in use: expected "
+                         "--records or %s, got both",
+                         values->policy != NULL ? "--policy" : "--block");
     /* Checked even if there is no input. */
     if (!(values->block > 0)) {
         CV_CALL(cv_run_policy_find(out, &policy, &err));
@@ -580,7 +586,8 @@ static int fill_streams(struct whole_run *run)
         .no_header = values->no_header != 0,
         .header = cv_run_has_header(values),
         .header_how = cv_header_how(values->header),
-        .records = values->records,
+        /* Limits count records, so that a block is records. */
+        .records = values->limits.count > 0 ? 0 : values->records,
         .together = values->together,
         .pairs = values->pairs,
         .decode = values->decode,
@@ -590,6 +597,8 @@ static int fill_streams(struct whole_run *run)
         .weight_default = run->has_items ? 0 : values->weight_default,
         .max_record = cv_record_limit(values->max_record),
     };
+    if (!run->has_items)
+        CV_DO(cv_run_limits_read(run->call, &out->input));
     out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
     fill_output_header(run, &out->output);
     out->output.unordered = values->unordered != 0;
@@ -617,8 +626,9 @@ static int check_leaders(const struct whole_run *run)
                        : run->request.tell_records && !values->cat
                            ? "a command that reads its chunk number (CLEAVE_CHUNK, ..); "
                              "each leader counts separately"
-                       : values->window > 0 ? "--window"
-                                            : NULL;
+                       : values->window > 0       ? "--window"
+                       : values->limits.count > 0 ? "--limit"
+                                                  : NULL;
     const char *request = values->leaders != NULL ? "--leaders"
                           : values->via.count > 0 ? "--via"
                                                   : "via:";

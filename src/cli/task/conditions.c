@@ -1,6 +1,7 @@
 /* conditions.c -- undeclared effects of simulated runs. SPDX-License-Identifier: MIT */
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
+#include "engine/rate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,26 +67,6 @@ static int read_hangs(const struct cv_task_call *task,
     out->nhangs = count;
     out->timeout_s = options->host_timeout_s;
     return CV_EXIT_DONE;
-}
-
-bool cv_rate_parse(const char *text, struct cleave_rate *out)
-{
-    const char *period = strchr(text, '/');
-    char *end = NULL, each[32];
-
-    out->amount = strtod(text, &end);
-    out->by_weight = *end == 'w';
-    if (text[0] < '0' || text[0] > '9' || period == NULL || period[1] == '\0' ||
-        end + out->by_weight != period)
-        return false;
-    snprintf(each, sizeof each, "%s%s", period[1] >= '0' && period[1] <= '9' ? "" : "1",
-             period + 1);
-    if (strchr(each, '-') != NULL || strchr(each, '+') != NULL ||
-        cv_quantity_parse(each, CV_DURATION, &out->period_s) != NULL)
-        return false;
-    if (!out->by_weight && out->amount >= 1)
-        out->amount = floor(out->amount);
-    return out->period_s > 0 && out->amount > 0 && isfinite(out->amount);
 }
 
 /* Whether the worker has the name, as it is or with a number after a point. */

@@ -61,8 +61,6 @@ int cv_load_planned(struct cv_task_call *task);
 /* Read the conditions of runs into the trial. Returns an exit status. */
 int cv_conditions_read(struct cv_task_call *task, const struct cv_task_options *options,
                        struct cv_load_job *load);
-/* "60/min", "90000w/h", "5/10s"; `first` and `count` are left. False: it is none of them. */
-bool cv_rate_parse(const char *text, struct cleave_rate *out);
 /* Whether they differ from run to run. */
 bool cv_conditions_vary(const struct cleave_conditions *conditions);
 

@@ -37,6 +37,8 @@
     X(INPUT_FETCH, "input.fetch", input.fetch != NULL)                                \
     X(INPUT_WEIGHT, "input.weight", input.weight != NULL)                             \
     X(INPUT_WEIGHT_DEFAULT, "input.weight_default", input.weight_default != 0)        \
+    X(INPUT_LIMITS, "input.limits", input.nlimits > 0)                                \
+    X(INPUT_RECORDS, "input.records", input.records > 0)                              \
     X(INPUT_SIZE, "input.size", input.size != NULL)                                   \
     X(INPUT_PAIRS, "input.pairs", input.pairs != NULL)                                \
     X(INPUT_HEADER, "input.header", input.header)                                     \
@@ -106,6 +108,7 @@ static const struct rule {
     { ITEMS_SINGLE, 0, BIT(BLOCK), BIT(POLICY) },
     { INPUT_SIZE, 0, BIT(INPUT_FETCH), 0 },
     { INPUT_WEIGHT, 0, 0, BIT(ITEMS) | BIT(INPUT_FETCH) },
+    { INPUT_LIMITS, 0, 0, BIT(ITEMS) | BIT(INPUT_FETCH) | BIT(INPUT_RECORDS) },
     { INPUT_WEIGHT_DEFAULT, 0, BIT(INPUT_WEIGHT), 0 },
     { WINDOW, 0, BIT(PERSISTENT), BIT(BACKUPS) },
 };
@@ -160,9 +163,18 @@ static enum cleave_status check_texts(const char *const *texts, size_t count,
     return CLEAVE_OK;
 }
 
-static enum cleave_status check_limits(const struct cleave_items *items,
+static enum cleave_status check_limits(const struct cleave_execution *request,
                                        struct cleave_error *err)
 {
+    const struct cleave_items *items = &request->items;
+
+    for (size_t i = 0; i < request->input.nlimits; i++)
+        CV_EXPECT(request->input.limits[i].max > 0, err, "input.limits",
+                  "a limit above 0, got 0");
+    for (size_t i = 0; request->input.nlimits > 0 && i < request->hosts.count; i++)
+        CV_EXPECT(!request->hosts.list[i].leads, err, "input.limits",
+                  "no host that leads others, which would share a chunk, got '%s'",
+                  request->hosts.list[i].name);
     for (size_t i = 0; i < items->nlimits; i++) {
         const struct cleave_limit *limit = &items->limits[i];
 
@@ -313,7 +325,7 @@ static enum cleave_status check_values(const struct cleave_execution *request,
     for (uint64_t i = 0; request->items.sizes != NULL && i < request->items.count; i++)
         CV_EXPECT_SIZE(request->items.sizes[i], err, "items.sizes");
     CV_TRY(check_rates(request, err));
-    CV_TRY(check_limits(&request->items, err));
+    CV_TRY(check_limits(request, err));
     CV_EXPECT(request->items.max <= 1 || request->items.words != NULL, err, "items.words",
               "a function, as items.max is above 1, got NULL");
     CV_EXPECT((request->items.more == NULL) == (request->items.comes == NULL), err,

@@ -200,9 +200,10 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     if (filled->items.words != NULL && filled->items.sizes == NULL &&
         filled->items.max <= 1 && !(filled->policy.block > 0))
         filled->policy.block = 1;
-    /* A rate counts records. */
-    if (filled->workers.nrates > 0 && filled->items.words == NULL &&
-        filled->input.fetch == NULL && filled->input.weight == NULL)
+    /* Rates and limits are for records. */
+    if (filled->workers.nrates + filled->input.nlimits > 0 &&
+        filled->items.words == NULL && filled->input.fetch == NULL &&
+        filled->input.weight == NULL)
         filled->input.weight = "";
     fill_prefetch(filled);
     run->limiter = (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
@@ -470,7 +471,7 @@ static enum cleave_status open_input(struct cv_execution *execution,
     if (request->input.weight != NULL && request->items.words == NULL)
         CV_TRY(cv_source_weigh(run->queue.source, request->input.weight,
                                request->input.weight_default, request->output.unordered,
-                               err));
+                               request->input.limits, request->input.nlimits, err));
     if (execution->head == NULL &&
         (request->reduce.command != NULL || request->output.lines))
         execution->alone = 0; /* each output is a file of a binary format */
@@ -561,7 +562,7 @@ void cv_execution_close_input(struct cv_execution *execution)
     cv_poison_tracker_done(&run->poison);
     cv_worker_health_close(&run->pool.health);
     cv_start_rates_done(run);
-    free(run->key_uses);
+    cv_key_limits_done(run);
     cv_failure_notes_done(&run->failures);
     cv_fold_log_done(&run->folds);
 }

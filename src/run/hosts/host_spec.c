@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "engine/rate.h"
 
 /* --- ranges of names ---------------------------------------------------------------------- */
 
@@ -168,7 +169,8 @@ enum { MOST_PORT = 65535 };
 /* The source of the words, and the result. */
 struct reading {
     const char *where;
-    unsigned line; /* from 1; 0: no file */
+    unsigned line;    /* from 1; 0: no file */
+    const char *rate; /* that the hosts of a word get; NULL: none */
     struct cv_arena *arena;
     struct cv_host_spec *out;
     struct cleave_error *err;
@@ -269,6 +271,7 @@ static enum cleave_status keep(struct reading *reading, struct cv_host_spec_item
         return refuse(reading, part(name, strlen(name)), "at most 65536 hosts");
     if (!CV_ROOM(out->items, &out->room, out->count + 1))
         return cv_fail_memory(reading->err, "the hosts");
+    word.rate = reading->rate;
     out->items[out->count++] = word;
     return CLEAVE_OK;
 }
@@ -291,7 +294,11 @@ static enum cleave_status add_one(struct reading *reading, const char *login,
     }
     if (at == login || (!in_brackets && !is_host(name)))
         return refuse(reading, got, hint(at == login ? login : name, reading->line > 0));
-    return keep(reading, (struct cv_host_spec_item){ name, login, ssh, slots, 1 });
+    return keep(reading, (struct cv_host_spec_item){ .name = name,
+                                                     .login = login,
+                                                     .ssh = ssh,
+                                                     .slots = slots,
+                                                     .times = 1 });
 }
 
 /* A copy in the arena; NULL: no memory, which is reported. */
@@ -563,10 +570,44 @@ static bool is_parallel(struct part word)
     return last_blank(word) > 0 && is_shell(word);
 }
 
+/* The length of a word without its rate. A name has no slash, so that "me@b" and "@group/b" have no
+ * rate. */
+static size_t rate_begin(struct part word)
+{
+    size_t at = word.length;
+
+    while (at > 0 && word.at[at - 1] != '@')
+        at--;
+    return at > 1 && at < word.length && strchr(DIGITS, word.at[at]) != NULL &&
+                   memchr(word.at + at, '/', word.length - at) != NULL
+               ? at - 1
+               : word.length;
+}
+
+/* Remove "@60/min". */
+static enum cleave_status take_rate(struct reading *reading, struct part *word)
+{
+    const struct part whole = *word;
+    struct cleave_rate rate;
+
+    reading->rate = NULL;
+    word->length = rate_begin(whole);
+    if (word->length == whole.length)
+        return CLEAVE_OK;
+    reading->rate = copy_part(reading, skip(whole, word->length + 1));
+    if (reading->rate == NULL)
+        return CLEAVE_ENOMEM;
+    return cv_rate_parse(reading->rate, &rate) && (rate.by_weight || rate.amount >= 1)
+               ? CLEAVE_OK
+               : refuse(reading, whole,
+                        "a rate such as @60/min or @9000w/h after the host");
+}
+
 /* Add all hosts of a word. */
 static enum cleave_status add_word(struct reading *reading, struct part word,
                                    enum cv_host_spelling spelling)
 {
+    CV_TRY(take_rate(reading, &word));
     if (spelling == CV_HOSTS_PARALLEL || is_parallel(word))
         return add_parallel(reading, word);
     return is_ssh_url(word) ? add_login(reading, word, NULL, 0)
@@ -577,8 +618,9 @@ bool cv_host_words_have_slash(const char *list)
 {
     for (;;) {
         const size_t length = word_length(list);
-        const struct part word = trim(part(list, length));
+        struct part word = trim(part(list, length));
 
+        word.length = rate_begin(word);
         if (memchr(word.at, '/', word.length) != NULL && !is_parallel(word) &&
             !is_ssh_url(word))
             return false;
@@ -609,7 +651,7 @@ enum cleave_status cv_host_words_add(const char *list, enum cv_host_spelling spe
                                      const char *where, struct cv_arena *arena,
                                      struct cv_host_spec *out, struct cleave_error *err)
 {
-    struct reading reading = { where, 0, arena, out, err };
+    struct reading reading = { where, 0, NULL, arena, out, err };
 
     return add_list(&reading, part(list, strlen(list)), spelling);
 }
@@ -643,6 +685,10 @@ static enum cleave_status add_up(struct cv_host_spec_item *first,
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: host '%s' is named twice and reached in different ways",
                        where, name);
+    if (!same_text(first->rate, word->rate))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: host '%s' is named twice, and not with the same rate", where,
+                       name);
     if ((first->slots > 0) != (word->slots > 0))
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: host '%s' is named twice, with a number of slots and "
@@ -813,7 +859,7 @@ static enum cleave_status add_line(struct reading *reading, struct part line)
         return refuse(reading, line,
                       "a host in each line; a platform file is named by hosts.list");
     if (rest.length == 0)
-        return memchr(host.at, '/', host.length) != NULL && !is_ssh_url(host) &&
+        return memchr(host.at, '/', rate_begin(host)) != NULL && !is_ssh_url(host) &&
                        memchr(host.at, ',', host.length) == NULL
                    ? add_word(reading, line, CV_HOSTS_PARALLEL)
                    : add_list(reading, line, CV_HOSTS_PLAIN);
@@ -832,7 +878,7 @@ enum cleave_status cv_host_lines_add(const char *text, const char *where,
                                      struct cleave_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* UTF-8, written by editors on Windows */
-    struct reading reading = { where, 0, arena, out, err };
+    struct reading reading = { where, 0, NULL, arena, out, err };
 
     if (strncmp(text, mark, strlen(mark)) == 0)
         text += strlen(mark);

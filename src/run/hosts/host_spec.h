@@ -2,7 +2,7 @@
  *
  * A list is `a,b:4,me@c,node[01-16]`, with `:` for this machine, or in the syntax of GNU parallel
  * `4/b,me@c,8/:`, perhaps with a command for ssh. A line of a file is a word of such a list, or
- * `b slots=4` as for MPI. Nothing is read or connected here. */
+ * `b slots=4` as for MPI. A rate may follow each, as in `me@b:4@60/min`. Nothing is read or connected here. */
 #ifndef CV_HOST_SPEC_H
 #define CV_HOST_SPEC_H
 #include <stdbool.h>
@@ -33,6 +33,7 @@ struct cv_host_spec_item {
     const char *name;  /* without the user; NULL: this machine */
     const char *login; /* for ssh: me@c */
     const char *ssh;   /* words before the login; NULL: none */
+    const char *rate;  /* that its slots share, as "60/min"; NULL: none */
     uint32_t slots;    /* 0: not given */
     uint32_t times;    /* how often it was named */
 };

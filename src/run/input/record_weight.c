@@ -1,4 +1,4 @@
-/* record_weight.c -- the cost of a record: a field, a column, or the answer of a command.
+/* record_weight.c -- the cost or key of a record: a field, a column, or the answer of a command.
  * SPDX-License-Identifier: MIT */
 #include "run/input/record_weight.h"
 
@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <xxhash.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -44,6 +46,12 @@ bool cv_weight_is_command(const char *text, const char *split)
 
 enum { MAX_COLUMN = 9999 };
 
+/* The member of the request, for messages. */
+static const char *field_of(const struct cv_record_weight *weight)
+{
+    return weight->is_key ? "input.limits" : "input.weight";
+}
+
 /* The column of this name in a header. */
 static enum cleave_status find_name(struct cv_record_weight *weight, const char *head,
                                     size_t length, const char *name,
@@ -54,9 +62,9 @@ static enum cleave_status find_name(struct cv_record_weight *weight, const char 
     weight->kind = CV_WEIGHT_COLUMN;
     if (length == 0)
         return cv_fail_at(err, CV_FILE(name),
-                          "input.weight %s: the input has no header that names columns; "
+                          "%s %s: the input has no header that names columns; "
                           "expected the number of a column",
-                          CV_SHOWN(weight->text, 40));
+                          field_of(weight), CV_SHOWN(weight->text, 40));
     for (unsigned i = 1; cv_splitter_column(weight->splitter, i, head, length, &column);
          i++)
         if (column.length == strlen(weight->text) &&
@@ -64,6 +72,10 @@ static enum cleave_status find_name(struct cv_record_weight *weight, const char 
             weight->column = i;
             return CLEAVE_OK;
         }
+    if (weight->is_key)
+        return cv_fail_at(err, CV_FILE(name),
+                          "input.limits: no column '%s' in the header",
+                          CV_SHOWN(weight->text, 30));
     return cv_fail_at(err, CV_FILE(name),
                       "input.weight: no column '%s' in the header (a command needs a "
                       "blank or a slash: './%s')",
@@ -78,31 +90,38 @@ static bool is_field(const char *text)
 }
 
 enum cleave_status cv_record_weight_init(struct cv_record_weight *weight,
-                                         const char *text, double missing,
+                                         const char *text, bool is_key, double missing,
                                          const struct cv_splitter *splitter,
                                          const char *head, size_t length,
                                          const char *name, struct cleave_error *err)
 {
     *weight = (struct cv_record_weight){ .kind = cv_weight_kind_of(text),
                                          .text = text,
+                                         .is_key = is_key,
                                          .missing = missing,
                                          .splitter = splitter };
     if (weight->kind == CV_WEIGHT_FIELD && !is_field(text))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "input.weight: expected a field such as .tokens or .usage.tokens, "
-                       "got '%s'",
+        return cv_fail(err, CLEAVE_EINPUT, "%s: expected a field such as %s, got '%s'",
+                       field_of(weight),
+                       is_key ? ".host or .request.host" : ".tokens or .usage.tokens",
                        CV_SHOWN(text, 40));
     if (weight->kind == CV_WEIGHT_COLUMN) {
         weight->column = strlen(text) < 5 ? (unsigned)strtoul(text, NULL, 10) : 0;
         if (weight->column == 0)
             return cv_fail(err, CLEAVE_EINPUT,
-                           "input.weight: expected a column from 1 to %d, got '%s'",
-                           MAX_COLUMN, CV_SHOWN(text, 40));
+                           "%s: expected a column from 1 to %d, got '%s'",
+                           field_of(weight), MAX_COLUMN, CV_SHOWN(text, 40));
     }
+    if (weight->kind == CV_WEIGHT_WORD && cv_splitter_has_columns(splitter))
+        return find_name(weight, head, length, name, err);
+    if (is_key && weight->kind != CV_WEIGHT_FIELD && weight->kind != CV_WEIGHT_COLUMN)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "input.limits: expected a key such as .host of JSON, column 2, or a "
+            "name in csv, got '%s'",
+            CV_SHOWN(text, 30));
     if (weight->kind != CV_WEIGHT_WORD)
         return CLEAVE_OK;
-    if (cv_splitter_has_columns(splitter))
-        return find_name(weight, head, length, name, err);
     weight->kind = CV_WEIGHT_COMMAND;
     return cv_is_program(text)
                ? CLEAVE_OK
@@ -265,26 +284,64 @@ enum cleave_status cv_record_weight_parse(const struct cv_record_weight *weight,
                       cv_shown(bytes, length, shown, sizeof shown / 2));
 }
 
+/* The text of the field or column; *found: the record has it. */
+static enum cleave_status find_text(const struct cv_record_weight *weight,
+                                    const char *bytes, size_t length, const char *name,
+                                    uint64_t number, struct cv_key_text *out, bool *found,
+                                    struct cleave_error *err)
+{
+    char shown[NUMBER_ROOM];
+
+    *out = (struct cv_key_text){ bytes, 0 };
+    if (weight->kind == CV_WEIGHT_COLUMN) {
+        *found = cv_splitter_column(weight->splitter, weight->column, bytes, length, out);
+        return CLEAVE_OK;
+    }
+    if (!cv_weight_find_field(bytes, length, weight->text, out))
+        return cv_fail_at(err, CV_FILE(name),
+                          "record %" PRIu64 ": expected a JSON object with %s, got '%s'",
+                          number, CV_SHOWN(weight->text, 30),
+                          cv_shown(bytes, length, shown, sizeof shown / 2));
+    *found = out->length > 0;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_record_weight_read(const struct cv_record_weight *weight,
                                          const char *bytes, size_t length,
                                          const char *name, uint64_t number, double *out,
                                          struct cleave_error *err)
 {
-    struct cv_key_text text = { bytes, 0 };
-    char shown[NUMBER_ROOM];
+    struct cv_key_text text;
+    bool found;
 
     *out = 1;
     if (weight->kind == CV_WEIGHT_ONE)
         return CLEAVE_OK;
-    if (weight->kind == CV_WEIGHT_COLUMN)
-        cv_splitter_column(weight->splitter, weight->column, bytes, length, &text);
-    else if (!cv_weight_find_field(bytes, length, weight->text, &text))
-        return cv_fail_at(err, CV_FILE(name),
-                          "record %" PRIu64 ": expected a JSON object with %s, got '%s'",
-                          number, CV_SHOWN(weight->text, 30),
-                          cv_shown(bytes, length, shown, sizeof shown / 2));
+    CV_TRY(find_text(weight, bytes, length, name, number, &text, &found, err));
     return cv_record_weight_parse(weight, text.bytes, text.length, name, number, out,
                                   err);
+}
+
+enum cleave_status cv_record_key_read(const struct cv_record_weight *weight,
+                                      const char *bytes, size_t length, const char *name,
+                                      uint64_t number, uint64_t seed, uint64_t *out,
+                                      struct cleave_error *err)
+{
+    struct cv_key_text text;
+    bool found;
+
+    CV_TRY(find_text(weight, bytes, length, name, number, &text, &found, err));
+    if (!found)
+        return cv_fail_at(err, CV_FILE(name),
+                          "record %" PRIu64
+                          ": expected a key in %s%s for input.limits, got "
+                          "none",
+                          number, weight->kind == CV_WEIGHT_COLUMN ? "column " : "",
+                          CV_SHOWN(weight->text, 30));
+    while (text.length > 0 && strchr(" \t\r\n", text.bytes[text.length - 1]) != NULL)
+        text.length--;
+    *out = XXH3_64bits_withSeed(text.bytes, text.length, seed) | 1;
+    return CLEAVE_OK;
 }
 
 /* --- the command ------------------------------------------------------------------------- */

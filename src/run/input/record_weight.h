@@ -1,4 +1,4 @@
-/* record_weight.h -- the cost of a record: a field, a column, or the answer of a command.
+/* record_weight.h -- the cost or key of a record: a field, a column, or the answer of a command.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RECORD_WEIGHT_H
 #define CV_RECORD_WEIGHT_H
@@ -23,6 +23,7 @@ bool cv_weight_is_command(const char *text, const char *split);
 
 struct cv_record_weight {
     enum cv_weight_kind kind; /* not WORD */
+    bool is_key;              /* of input.limits, and not a number */
     const char *text;         /* borrowed */
     unsigned column;          /* from 1 */
     double missing;           /* weight of a record that has none; 0: an error */
@@ -30,9 +31,9 @@ struct cv_record_weight {
 };
 
 /* `head`: the header of the input, which names its columns; length 0: none. `name`: the input, for
- * messages. */
+ * messages. A key is not the answer of a command. */
 enum cleave_status cv_record_weight_init(struct cv_record_weight *weight,
-                                         const char *text, double missing,
+                                         const char *text, bool is_key, double missing,
                                          const struct cv_splitter *splitter,
                                          const char *head, size_t length,
                                          const char *name, struct cleave_error *err);
@@ -41,6 +42,11 @@ enum cleave_status cv_record_weight_read(const struct cv_record_weight *weight,
                                          const char *bytes, size_t length,
                                          const char *name, uint64_t number, double *out,
                                          struct cleave_error *err);
+/* The hash of its key, which is not 0; `seed` tells keys of several limits apart. */
+enum cleave_status cv_record_key_read(const struct cv_record_weight *weight,
+                                      const char *bytes, size_t length, const char *name,
+                                      uint64_t number, uint64_t seed, uint64_t *out,
+                                      struct cleave_error *err);
 /* The weight that a text states, such as an answer of a command. */
 enum cleave_status cv_record_weight_parse(const struct cv_record_weight *weight,
                                           const char *bytes, size_t length,

@@ -22,6 +22,8 @@ static void free_weights(struct cv_source_weights *weights)
     cv_weigher_free(weights->weigher);
     cv_weight_index_done(&weights->index);
     free(weights->text);
+    free(weights->keys);
+    free(weights->found);
     free(weights);
 }
 
@@ -401,13 +403,30 @@ static uint64_t skip_header(const struct cv_source *source, uint64_t address)
     return address > header ? address : header;
 }
 
+/* The first pending records that may start. Groups are taken in order. */
+static bool find_allowed(const struct cv_source *source, const struct cv_taker *taker,
+                         uint64_t *out_begin, uint64_t *out_end)
+{
+    const bool grouped = source->splitter->group != NULL;
+    struct cv_range range;
+
+    for (uint64_t at = 0; cv_range_set_find(&source->pending, at, &range); at = range.end)
+        if (cv_weight_index_find_allowed(&source->weights->index, range.begin, range.end,
+                                         taker->allows, taker->context, out_begin,
+                                         out_end))
+            return !grouped || *out_begin == range.begin;
+        else if (grouped)
+            return false;
+    return false;
+}
+
 enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
                                         const struct cv_taker *taker, enum cv_take *state,
                                         struct cv_piece *out, struct cleave_error *err)
 {
     const struct cv_weight_index *index;
     struct cv_range first;
-    uint64_t from, end, last;
+    uint64_t from, end, last, allowed = UINT64_MAX;
 
     if (source->weights == NULL)
         return take_at(source, 0,
@@ -420,8 +439,12 @@ enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
     *state = CV_TAKE_WAIT;
     if (source->stream == NULL && leaves_rest(source, wanted, taker))
         return CLEAVE_OK;
-    from = find_start(source, first.begin, wanted, taker->fast);
+    if (taker->allows == NULL)
+        from = find_start(source, first.begin, wanted, taker->fast);
+    else if (!find_allowed(source, taker, &from, &allowed))
+        return CLEAVE_OK;
     end = cv_weight_index_cut(index, from, wanted);
+    end = end < allowed ? end : allowed;
     last = cv_weight_index_after(index, skip_header(source, from), taker->most);
     return take_at(source, from, (end < last ? end : last) - from, state, out, err);
 }
@@ -748,6 +771,12 @@ uint64_t cv_source_count(const struct cv_source *source, const struct cv_piece *
     return piece->end > begin
                ? cv_weight_index_count(&source->weights->index, begin, piece->end)
                : 0;
+}
+
+const uint64_t *cv_source_keys(const struct cv_source *source, struct cv_range range,
+                               uint64_t *count)
+{
+    return cv_weight_index_keys(&source->weights->index, range.begin, range.end, count);
 }
 
 double cv_source_heaviest(const struct cv_source *source)

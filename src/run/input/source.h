@@ -23,6 +23,7 @@
 #include "run/split/split.h"
 
 struct cleave_items;
+struct cleave_key_limit;
 struct cv_codec;
 struct cv_format_choice;
 struct cv_source;
@@ -71,9 +72,11 @@ enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_er
 
 /* Weigh all records, as they arrive if it is a stream: units are weights from now on, else bytes.
  * `text` is that of struct cleave_input; "": each record weighs 1. To be called before cv_source_start and the first take, after
- * cv_source_head_alone. heavy_first: heavy records of files are taken before light ones, unless records are in groups. */
+ * cv_source_head_alone. heavy_first: heavy records of files are taken before light ones, unless records are in groups.
+ * `limits` are borrowed while the source is in use: their keys are read as well. */
 enum cleave_status cv_source_weigh(struct cv_source *source, const char *text,
                                    double missing, bool heavy_first,
+                                   const struct cleave_key_limit *limits, size_t nlimits,
                                    struct cleave_error *err);
 
 /* --- pieces ----------------------------------------------------------------------------- */
@@ -98,6 +101,10 @@ struct cv_taker {
     bool fast;       /* records that are heavier than the order are not left to others */
     unsigned faster; /* busy workers that are at least twice as fast */
     uint64_t most;   /* records or items that the piece may have; 0: no limit */
+    /* Whether a record with these keys may be taken; NULL: all may. The piece ends before one that
+     * may not, and CV_TAKE_WAIT is for a source without such records. */
+    bool (*allows)(const void *context, const uint64_t *keys);
+    const void *context;
 };
 enum cleave_status cv_source_take_units(struct cv_source *source, double wanted,
                                         const struct cv_taker *taker, enum cv_take *state,
@@ -209,6 +216,9 @@ bool cv_source_is_weighed(const struct cv_source *source);
 double cv_source_grain(const struct cv_source *source);
 /* The number of records of a piece, without a header; only if records are weighed. */
 uint64_t cv_source_count(const struct cv_source *source, const struct cv_piece *piece);
+/* The keys of all records in a range between boundaries, one for each limit. */
+const uint64_t *cv_source_keys(const struct cv_source *source, struct cv_range range,
+                               uint64_t *count);
 /* The largest weight so far. */
 double cv_source_heaviest(const struct cv_source *source);
 /* The last bytes of a piece that have at most `units`. */

@@ -80,9 +80,12 @@ struct cv_source_weights {
     struct cv_splitter
         records; /* the splitter of the source without groups; its parts are borrowed */
     struct cv_weight_index index;
-    uint64_t number;            /* records of the current file so far */
-    double left;                /* weight of the pending ranges */
-    struct cv_weigher *weigher; /* owned; NULL: no command runs */
+    const struct cleave_key_limit *limits; /* borrowed: index.nkeys of them */
+    struct cv_record_weight *keys;         /* owned: one for each limit */
+    uint64_t *found;                       /* owned: keys of the current record */
+    uint64_t number;                       /* records of the current file so far */
+    double left;                           /* weight of the pending ranges */
+    struct cv_weigher *weigher;            /* owned; NULL: no command runs */
 };
 
 extern const struct cv_source_kind cv_source_files, cv_source_stream, cv_source_items;

@@ -1,8 +1,10 @@
-/* source_weights.c -- weighs the records of a source. SPDX-License-Identifier: MIT
+/* source_weights.c -- weighs the records of a source and reads their keys. SPDX-License-Identifier: MIT
  *
  * Files are read once before the run, a stream as it arrives. */
 #include <stdlib.h>
 #include <string.h>
+
+#include <cleave/execute.h>
 
 #include "base/fail.h"
 #include "base/text.h"
@@ -27,12 +29,17 @@ static enum cleave_status add_record(struct cv_source *source,
         bytes += header - begin;
         begin = header;
     }
+    for (unsigned i = 0; end > header && i < weights->index.nkeys; i++)
+        CV_TRY(cv_record_key_read(&weights->keys[i], bytes, (size_t)(end - begin),
+                                  file->name, weights->number, i, &weights->found[i],
+                                  err));
     if (end > header && weights->weigher != NULL)
         CV_TRY(cv_weigher_feed(weights->weigher, bytes, (size_t)(end - begin), err));
     else if (end > header)
         CV_TRY(cv_record_weight_read(&weights->how, bytes, (size_t)(end - begin),
                                      file->name, weights->number, &weight, err));
-    return cv_weight_index_add(&weights->index, file->base + end, weight, err);
+    return cv_weight_index_add(&weights->index, file->base + end, weight,
+                               end > header ? weights->found : NULL, err);
 }
 
 /* Add the complete records in a window, which moves. */
@@ -67,9 +74,13 @@ static enum cleave_status learn_how(struct cv_source *source,
         return CLEAVE_OK;
     weights->records = *source->splitter;
     weights->records.group = NULL;
-    CV_TRY(cv_record_weight_init(&weights->how, weights->text, weights->missing,
+    CV_TRY(cv_record_weight_init(&weights->how, weights->text, false, weights->missing,
                                  &weights->records, head, (size_t)header, file->name,
                                  err));
+    for (unsigned i = 0; i < weights->index.nkeys; i++)
+        CV_TRY(cv_record_weight_init(&weights->keys[i], weights->limits[i].key, true, 0,
+                                     &weights->records, head, (size_t)header, file->name,
+                                     err));
     weights->known = true;
     if (weights->how.kind == CV_WEIGHT_COMMAND && source->stream != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -165,19 +176,25 @@ static enum cleave_status add_rest(struct cv_source *source,
     return file->size == 0 ||
                    (index->count > 0 && index->records[index->count - 1].end == end)
                ? CLEAVE_OK
-               : cv_weight_index_add(&source->weights->index, end, 0, err);
+               : cv_weight_index_add(&source->weights->index, end, 0, NULL, err);
 }
 
 enum cleave_status cv_source_weigh(struct cv_source *source, const char *text,
                                    double missing, bool heavy_first,
+                                   const struct cleave_key_limit *limits, size_t nlimits,
                                    struct cleave_error *err)
 {
     struct cv_source_weights *weights = calloc(1, sizeof *weights);
 
-    if (weights != NULL)
-        weights->text = strdup(text);
     source->weights = weights;
-    if (weights == NULL || weights->text == NULL)
+    if (weights == NULL)
+        return cv_fail_memory(err, "the weights of records");
+    weights->text = strdup(text);
+    weights->limits = limits;
+    weights->index.nkeys = (unsigned)nlimits;
+    weights->keys = calloc(nlimits + 1, sizeof *weights->keys);
+    weights->found = calloc(nlimits + 1, sizeof *weights->found);
+    if (weights->text == NULL || weights->keys == NULL || weights->found == NULL)
         return cv_fail_memory(err, "the weights of records");
     weights->missing = missing;
     if (source->stream != NULL)

@@ -20,16 +20,23 @@ enum { FINE = 20 };
 void cv_weight_index_done(struct cv_weight_index *index)
 {
     free(index->records);
+    free(index->keys);
     free(index->by_weight);
     free(index->rank);
     free(index->pending);
 }
 
 enum cleave_status cv_weight_index_add(struct cv_weight_index *index, uint64_t end,
-                                       double weight, struct cleave_error *err)
+                                       double weight, const uint64_t *keys,
+                                       struct cleave_error *err)
 {
-    if (!CV_ROOM(index->records, &index->capacity, index->count + 1))
+    const size_t first = index->count * index->nkeys;
+
+    if (!CV_ROOM(index->records, &index->capacity, index->count + 1) ||
+        !CV_ROOM(index->keys, &index->keys_capacity, first + index->nkeys))
         return cv_fail_memory(err, "the weights of records");
+    for (unsigned i = 0; i < index->nkeys; i++)
+        index->keys[first + i] = keys != NULL ? keys[i] : 0;
     index->records[index->count++] = (struct cv_weighed_record){ end, weight };
     return CLEAVE_OK;
 }
@@ -148,8 +155,42 @@ void cv_weight_index_forget(struct cv_weight_index *index, uint64_t begin, uint6
     last -= last > first; /* the sum up to `end` stays */
     memmove(index->records + first, index->records + last,
             (index->count - last) * sizeof *index->records);
+    if (index->nkeys > 0)
+        memmove(index->keys + first * index->nkeys, index->keys + last * index->nkeys,
+                (index->count - last) * index->nkeys * sizeof *index->keys);
     index->count -= last - first;
     index->settled -= last - first;
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+const uint64_t *cv_weight_index_keys(const struct cv_weight_index *index, uint64_t begin,
+                                     uint64_t end, uint64_t *count)
+{
+    const size_t first = count_until(index, begin);
+
+    *count = count_until(index, end) - first;
+    return index->keys + first * index->nkeys;
+}
+
+bool cv_weight_index_find_allowed(
+    const struct cv_weight_index *index, uint64_t begin, uint64_t end,
+    bool (*allows)(const void *context, const uint64_t *keys), const void *context,
+    uint64_t *out_begin, uint64_t *out_end)
+{
+    size_t i = count_until(index, begin);
+    const size_t last = count_until(index, end);
+
+    for (; i < last && !allows(context, index->keys + i * index->nkeys); i++)
+        begin = index->records[i].end;
+    *out_begin = *out_end = begin;
+    for (; i < last && allows(context, index->keys + i * index->nkeys); i++)
+        *out_end = index->records[i].end;
+    if (*out_begin == *out_end)
+        return false;
+    if (i == index->settled)
+        *out_end = UINT64_MAX;
+    return true;
 }
 
 /* --- heavy records first -------------------------------------------------------------------- */

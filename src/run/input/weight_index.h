@@ -2,7 +2,7 @@
  *
  * All sums are multiples of `grain`, a power of two that is 2^-20 of a mean weight, so that they are
  * exact in any order. A record weighs at least one grain, so that a range with records has a weight. Memory: 16
- * bytes per record, and 8 more to take heavy records first. */
+ * bytes per record, 8 more to take heavy records first, and 8 for each key. */
 #ifndef CV_WEIGHT_INDEX_H
 #define CV_WEIGHT_INDEX_H
 #include <stdbool.h>
@@ -21,16 +21,20 @@ struct cv_weight_index {
     double heaviest;
     struct cv_weighed_record *records; /* owned: in the order of addresses */
     size_t count, capacity;
-    size_t settled;      /* records whose sums are final; later ones have weights */
+    size_t settled; /* records whose sums are final; later ones have weights */
+    unsigned nkeys; /* keys of each record; set before the first one is added */
+    uint64_t *keys; /* owned: those of each record; 0: it has none */
+    size_t keys_capacity;
     uint32_t *by_weight; /* owned: the heaviest record first; NULL: not sorted */
     uint32_t *rank;      /* owned: place of each record in that order */
     uint64_t *pending;   /* owned: a bit per rank: the record can be taken */
 };
 
 void cv_weight_index_done(struct cv_weight_index *index);
-/* Add a record, which ends after all others. */
+/* Add a record, which ends after all others. `keys`: nkeys of them; NULL: it has none. */
 enum cleave_status cv_weight_index_add(struct cv_weight_index *index, uint64_t end,
-                                       double weight, struct cleave_error *err);
+                                       double weight, const uint64_t *keys,
+                                       struct cleave_error *err);
 /* Change the weight of a record that was added since the last call of _settle. */
 void cv_weight_index_set(struct cv_weight_index *index, size_t record, double weight);
 /* Sum up the new records. */
@@ -53,6 +57,16 @@ uint64_t cv_weight_index_cut(const struct cv_weight_index *index, uint64_t begin
 /* The start of the last records of [begin, end) that weigh at most `wanted` together. */
 uint64_t cv_weight_index_cut_last(const struct cv_weight_index *index, uint64_t begin,
                                   uint64_t end, double wanted);
+/* The keys of the records that end in (begin, end], nkeys for each of *count; borrowed until a record
+ * is added or forgotten. */
+const uint64_t *cv_weight_index_keys(const struct cv_weight_index *index, uint64_t begin,
+                                     uint64_t end, uint64_t *count);
+/* The first records of [begin, end), which are boundaries, whose keys `allows` lets pass. *out_end is
+ * UINT64_MAX if these are the last known ones. False: there are none. */
+bool cv_weight_index_find_allowed(
+    const struct cv_weight_index *index, uint64_t begin, uint64_t end,
+    bool (*allows)(const void *context, const uint64_t *keys), const void *context,
+    uint64_t *out_begin, uint64_t *out_end);
 /* Forget the records of [begin, end), except its last boundary. */
 void cv_weight_index_forget(struct cv_weight_index *index, uint64_t begin, uint64_t end);
 

@@ -103,7 +103,10 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
                                   : run->request->window > 0 ? 1
                                                              : ATTEMPTS_HERE,
                                   err));
-    places->max = away && !cv_start_rates_limit(run, worker) ? ATTEMPTS_AWAY : 1;
+    places->max =
+        away && !cv_start_rates_limit(run, worker) && run->request->input.nlimits == 0
+            ? ATTEMPTS_AWAY
+            : 1;
     for (uint32_t i = 0; i < places->count; i++) {
         const enum cleave_status status =
             set_up(run, worker, &places->items[i].slot, err);
@@ -221,7 +224,7 @@ static struct cv_taker find_taker(struct cv_exec_run *run, uint32_t worker)
 
     if (!cv_source_is_weighed(run->queue.source))
         return taker;
-    for (uint32_t w = 0; w < run->pool.nworkers; w++) {
+    for (uint32_t w = 0; w < run->pool.first_spare; w++) {
         const bool faster = FAST * speed_of(&run->pool.tallies[w]) > own;
 
         taker.fast = taker.fast && !faster;
@@ -247,8 +250,9 @@ static enum cleave_status take_item(struct cv_exec_run *run,
 {
     struct cv_source *source = run->queue.source;
     uint64_t item = pending->item;
-    const bool found = pending->kind == CV_ORDER_ITEM ? cv_item_limits_allow(run, item)
-                                                      : cv_item_limits_find(run, &item);
+    const bool found = pending->kind == CV_ORDER_ITEM
+                           ? cv_key_limits_allow(run, item, item + 1)
+                           : cv_key_limits_find(run, &item);
 
     *state = cv_source_left(source) > 0 ? CV_TAKE_WAIT : CV_TAKE_END;
     return found ? cv_source_take_item(source, item, state, out, err) : CLEAVE_OK;
@@ -259,14 +263,18 @@ static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t worker,
                                      enum cv_take *state, struct cv_piece *out,
                                      struct cleave_error *err)
 {
-    const struct cv_taker taker = find_taker(run, worker);
+    struct cv_taker taker = find_taker(run, worker);
     struct cv_source *source = run->queue.source;
 
+    if (!cv_key_limits_filter(run, &taker)) {
+        *state = CV_TAKE_WAIT;
+        return CLEAVE_OK;
+    }
     if (pending->kind == CV_ORDER_OPEN && pending->units > 0)
         return cv_open_chunks_take(run,
                                    (uint64_t)cv_order_queue_size(&run->queue, pending),
                                    state, out, err);
-    if (pending->kind == CV_ORDER_ITEM || run->key_uses != NULL)
+    if (pending->kind == CV_ORDER_ITEM || run->request->items.nlimits > 0)
         return take_item(run, pending, state, out, err);
     return pending->units > 0
                ? cv_source_take_units(source, most_of(run, worker, pending), &taker,
@@ -274,7 +282,8 @@ static enum cleave_status take_piece(struct cv_exec_run *run, uint32_t worker,
                : CLEAVE_OK;
 }
 
-/* Take the piece of an order, unless the rate of the worker does not allow it now. */
+/* Take the piece of an order, unless the rate of the worker or the limits of its keys do not allow it
+ * now: a group may be larger than the part of it that may start. */
 static enum cleave_status take_allowed(struct cv_exec_run *run, uint32_t worker,
                                        const struct cv_pending_order *pending,
                                        enum cv_take *state, struct cv_piece *out,
@@ -284,7 +293,8 @@ static enum cleave_status take_allowed(struct cv_exec_run *run, uint32_t worker,
     if (*state != CV_TAKE_PIECE || out->begin == out->end)
         return CLEAVE_OK;
     CV_TRY(cv_start_rates_fit(run, worker, out, err));
-    if (cv_start_rates_allow(run, worker, out))
+    if (cv_key_limits_allow(run, out->begin, out->end) &&
+        cv_start_rates_allow(run, worker, out))
         return CLEAVE_OK;
     *state = CV_TAKE_WAIT;
     return cv_source_put_back(run->queue.source, out, err);
@@ -447,7 +457,8 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
             i++;
             continue;
         }
-        if (!cv_item_limits_allow(run, run->agains.items[i].piece.begin)) {
+        if (!cv_key_limits_allow(run, run->agains.items[i].piece.begin,
+                                 run->agains.items[i].piece.end)) {
             i++;
             continue;
         }
@@ -621,7 +632,7 @@ static struct cv_attempt *find_copier(struct cv_exec_run *run, uint32_t worker,
         !cv_worker_pool_serves(&run->pool, worker) ||
         has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) ||
         cv_resource_wait_look(run, &attempt->slot, &why) != CLEAVE_OK ||
-        !cv_item_limits_allow(run, piece->begin) ||
+        !cv_key_limits_allow(run, piece->begin, piece->end) ||
         !cv_start_rates_allow(run, worker, piece) ||
         (run->pool.host_of[worker] == NULL &&
          !cv_start_limiter_look(&run->limiter, run->poller,

@@ -123,7 +123,7 @@ static enum cleave_status open_workers(struct cv_exec_run *run, struct cleave_er
         return cv_fail_memory(err, "the workers");
     CV_TRY(cv_chunk_trust(run, err));
     CV_TRY(cv_start_rates_open(run, err));
-    CV_TRY(cv_item_limits_open(run, err));
+    CV_TRY(cv_key_limits_open(run, err));
     for (uint32_t w = 0; w < run->pool.first_spare; w++)
         CV_TRY(cv_chunks_bind_slot(run, w, err));
     return CLEAVE_OK;

@@ -12,6 +12,7 @@
 #include "run/failures/retry_queue.h"
 #include "run/fold/fold.h"
 #include "run/master/attempts.h"
+#include "run/master/key_limits.h"
 #include "engine/engine.h"
 #include "run/master/order_queue.h"
 #include "run/master/result_sink.h"
@@ -55,7 +56,7 @@ struct cv_exec_run {
     struct cv_median taken;          /* seconds of items that succeeded */
     struct cv_start_limiter limiter; /* starts of commands on this machine */
     struct cv_start_rates rates;
-    uint32_t *key_uses; /* owned: scratch, per key of items.limits; NULL: no limits */
+    struct cv_key_limits limits;
     struct cv_slow_stream slow;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
@@ -281,13 +282,16 @@ double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 void cv_note(const struct cleave_execution *request, const char *format, ...)
     CV_PRINTF(2, 3);
 
-/* --- item_limits.c ----------------------------------------------------------------------- */
+/* --- key_limits.c ------------------------------------------------------------------------ */
 
-enum cleave_status cv_item_limits_open(struct cv_exec_run *run, struct cleave_error *err);
-/* Whether the limits of all keys of an item allow its start; the first item that was not taken and
- * may start, or false. */
-bool cv_item_limits_allow(struct cv_exec_run *run, uint64_t item);
-bool cv_item_limits_find(struct cv_exec_run *run, uint64_t *out);
+enum cleave_status cv_key_limits_open(struct cv_exec_run *run, struct cleave_error *err);
+void cv_key_limits_done(struct cv_exec_run *run);
+/* Whether the limits of all keys allow the start of a piece. */
+bool cv_key_limits_allow(struct cv_exec_run *run, uint64_t begin, uint64_t end);
+/* The first item that was not taken and may start; false: there is none. */
+bool cv_key_limits_find(struct cv_exec_run *run, uint64_t *out);
+/* Let the taker of a chunk take records that may start. False: the run has to end. */
+bool cv_key_limits_filter(struct cv_exec_run *run, struct cv_taker *taker);
 
 /* --- start_rates.c ----------------------------------------------------------------------- */
 
