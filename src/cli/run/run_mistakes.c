@@ -569,8 +569,8 @@ static void run_mistakes_hint(const struct cv_call *call,
     if (hint_deaf(call))
         return;
     if (call->noperands == 0 || values->cat || hint_argument(call) || chunks < 2 ||
-        values->reduce != NULL || values->records > 0 || values->together != NULL ||
-        values->unordered || values->json)
+        values->reduce != NULL || (values->records > 0 && values->max_lines == 0) ||
+        values->together != NULL || values->unordered || values->json)
         return;
     reduce = find_reduce(call, line);
     if (reduce != NULL)
