@@ -6,6 +6,7 @@
 #include "cli/run/run_parts.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/file_target.h"
 
@@ -118,6 +119,120 @@ static bool sed_keeps(const char *at)
     return false;
 }
 
+/* --- variables of awk ----------------------------------------------------------------------- */
+
+struct variable {
+    char name[32];
+    bool assigned, sometimes; /* in an action with a pattern */
+    int action;               /* of the assignment */
+};
+
+struct program {
+    struct variable variables[32];
+    size_t count;
+    int action, depth;       /* number of the action, braces that are open */
+    bool sometimes, skipped; /* it has a pattern, it is BEGIN or a function */
+    const char
+        *defines_until; /* arguments of split() and the like, which set variables */
+};
+
+/* The byte after the bracket that closes the one at `at`. */
+static const char *after_bracket(const char *at, char open, char close)
+{
+    for (int depth = 0; *at != '\0'; at++) {
+        depth += (*at == open) - (*at == close);
+        if (depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+/* Whether the variable at this byte has a value from an earlier record: it is read before anything
+ * assigns it, or in another action than its assignment, which has a pattern. */
+static bool is_remembered(struct program *program, const char *code, const char *at,
+                          size_t length)
+{
+    const char *next = at + length;
+    const bool field = at > code && at[-1] == '$';
+    struct variable new = { .assigned = false }, *found = program->variables;
+    bool updates, assigns, is_new;
+    char rest[128];
+
+    snprintf(new.name, sizeof new.name, "%.*s", (int)length, at);
+    if (program->depth == 0 && has_word("BEGIN function func", new.name))
+        program->skipped = true;
+    if (*next == '(' && has_word("split match sub gsub", new.name))
+        program->defines_until = after_bracket(next, '(', ')');
+    if (*next == '[')
+        next = after_bracket(next, '[', ']');
+    next += strspn(next, " \t");
+    if (program->skipped || *next == '(' || strncmp(next, "in ", 3) == 0 ||
+        has_word("NF FS OFS ORS SUBSEP RSTART RLENGTH CONVFMT OFMT", new.name))
+        return false;
+    updates =
+        !field && (strncmp(next, "++", 2) == 0 || strncmp(next, "--", 2) == 0 ||
+                   (*next != '\0' && strchr("+-*/%^", *next) != NULL && next[1] == '=') ||
+                   (at > code + 1 && at[-1] == at[-2] && strchr("+-", at[-1]) != NULL));
+    assigns = (program->defines_until != NULL && at < program->defines_until) ||
+              (next[0] == '=' && next[1] != '=' && !field);
+    while (found < program->variables + program->count &&
+           strcmp(found->name, new.name) != 0)
+        found++;
+    is_new = found == program->variables + program->count;
+    if (is_new && program->count == sizeof program->variables / sizeof *found)
+        return false;
+    if (is_new)
+        program->variables[program->count++] = new;
+    if (found->assigned && !assigns)
+        return found->sometimes && found->action != program->action;
+    if (updates || !assigns)
+        return updates;
+    snprintf(rest, sizeof rest, "%.*s", (int)strcspn(next, ";})\n"), next);
+    if (!found->assigned && (!is_new || (*next == '=' && has_part(new.name, rest))))
+        return true;
+    found->sometimes = program->sometimes && (found->sometimes || !found->assigned);
+    found->assigned = true;
+    found->action = program->action;
+    return false;
+}
+
+static bool awk_remembers(const char *code)
+{
+    struct program program = { .count = 0 };
+    bool pattern = false;
+    char before = ';';
+
+    for (const char *at = code; *at != '\0';) {
+        const char sign = *at;
+        size_t length = 1;
+
+        while ((isalpha((unsigned char)sign) || sign == '_') && is_name(at[length]))
+            length++;
+        if (sign == '#')
+            length = strcspn(at, "\n");
+        else if (sign == '"' || (sign == '/' && strchr("(,!~&|{};", before) != NULL))
+            length = (size_t)(skip_to(at + 1, sign) - at);
+        else if ((isalpha((unsigned char)sign) || sign == '_') &&
+                 !(at > code && is_name(at[-1])) &&
+                 is_remembered(&program, code, at, length))
+            return true;
+        if (sign == '{' && program.depth++ == 0)
+            program.sometimes = pattern;
+        if (sign == '}' && program.depth > 0)
+            program.depth--;
+        if (program.depth == 0 && strchr("};\n", sign) != NULL) {
+            program.action++;
+            program.sometimes = program.skipped = pattern = false;
+        } else if (program.depth == 0 && sign != ' ' && sign != '\t') {
+            pattern = true;
+        }
+        if (sign != ' ' && sign != '\t')
+            before = sign == '\n' ? ';' : at[length - 1];
+        at += length;
+    }
+    return false;
+}
+
 /* join -a 1 FILE -: lines of the file that every command reads are written for each chunk. */
 static bool repeats_file(const char *const *words, size_t count)
 {
@@ -159,7 +274,8 @@ static bool keeps_records(const char *const *words, size_t count)
             keeps ||
             (strcmp(program, "sed") == 0 && words[i][0] != '-' && sed_keeps(words[i])) ||
             (strcmp(program, "mlr") == 0 &&
-             cv_is_one_of(words[i], mlr_verbs, sizeof mlr_verbs / sizeof *mlr_verbs));
+             cv_is_one_of(words[i], mlr_verbs, sizeof mlr_verbs / sizeof *mlr_verbs)) ||
+            (has_word(known[0].programs, program) && awk_remembers(words[i]));
     return keeps || (strcmp(program, "join") == 0 && repeats_file(words, count));
 }
 
