@@ -515,9 +515,11 @@ static bool hint_check(const struct cv_call *call,
                       chunks, result->same_lines, result->same_lines == 1 ? "" : "s",
                       text.bytes);
     else if (!text.failed)
-        cv_print_note("each of %" PRIu64 " outputs begins with the same line; if that is "
+        cv_print_note("each of %" PRIu64 " outputs begins with the same %s; if that is "
                       "wrong: cleave check%s",
-                      chunks, text.bytes);
+                      chunks,
+                      CV_IS_ONE_OF(result->same_line, "0", "1") ? "number" : "line",
+                      text.bytes);
     cv_text_done(&text);
     return true;
 }

@@ -331,6 +331,22 @@ static enum cleave_status check_container(struct cv_ordered_output *outputs,
         name);
 }
 
+/* '0' or '1' if the first two lines begin with it and the next number; else '\0'. */
+static char counts_from(const char *bytes, size_t length)
+{
+    const char *end = memchr(bytes, '\n', length);
+    const size_t first = strspn(bytes, " "),
+                 second = end != NULL ? strspn(end + 1, " ") : 0;
+    const char number = bytes[first];
+
+    return end != NULL && (number == '0' || number == '1') &&
+                   end[1 + second] == number + 1 &&
+                   strcspn(bytes + first + 1, " ,;:\t)\n") == 0 &&
+                   strcspn(end + second + 2, " ,;:\t)\n") == 0
+               ? number
+               : '\0';
+}
+
 /* The output is complete: compare its first line and the number of its lines with other outputs. A
  * command that writes a header, or one result, writes it once per chunk, and a user may not know. */
 static void compare_lines(struct cv_ordered_output *outputs,
@@ -339,22 +355,27 @@ static void compare_lines(struct cv_ordered_output *outputs,
     struct cv_repeated_header *alike = &outputs->alike;
     const uint64_t size = cv_chunk_output_size(store);
     const size_t length = size < CV_FEW_BYTES ? (size_t)size : CV_FEW_BYTES;
-    char bytes[CV_FEW_BYTES];
+    char bytes[CV_FEW_BYTES + 1], number;
     uint32_t lines = 0;
     size_t first;
 
     if (store->is_head || outputs->options.keep != NULL)
         return;
     alike->lines_differ = alike->lines_differ || size == 0 || size > CV_FEW_BYTES;
-    if ((alike->differ && alike->lines_differ) || size == 0 ||
+    if ((alike->differ && alike->lines_differ && alike->uncounted) || size == 0 ||
         outputs->options.head != NULL)
         return;
     if (store->passed > 0 || !cv_chunk_output_peek(store, 0, bytes, length)) {
-        alike->differ = alike->lines_differ = true; /* unknown */
+        alike->differ = alike->lines_differ = alike->uncounted = true; /* unknown */
         return;
     }
     for (size_t i = 0; i < length; i++)
         lines += bytes[i] == '\n' || i + 1 == length;
+    bytes[length] = '\0';
+    number = counts_from(bytes, length);
+    alike->uncounted = alike->uncounted || number == '\0' ||
+                       (alike->outputs > 0 && number != alike->number);
+    alike->number = number;
     first = strnlen(bytes, length < CV_ALIKE ? length : CV_ALIKE - 1);
     for (size_t i = 0; i < first; i++)
         first = bytes[i] == '\n' ? i : first;
@@ -371,10 +392,14 @@ static void compare_lines(struct cv_ordered_output *outputs,
 
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
 {
-    return outputs->alike.outputs > 1 && !outputs->alike.differ &&
-                   outputs->head_length == 0
-               ? outputs->alike.line
-               : "";
+    const struct cv_repeated_header *alike = &outputs->alike;
+
+    if (alike->outputs < 2 || outputs->head_length > 0)
+        return "";
+    return !alike->differ         ? alike->line
+           : alike->uncounted     ? ""
+           : alike->number == '0' ? "0"
+                                  : "1";
 }
 
 uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs)
