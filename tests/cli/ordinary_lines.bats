@@ -137,6 +137,9 @@ notes() {
     for words in "bash -c 'n=0; while read -r line; do n=\$((n + 1)); echo \"\$n \$line\"; done'" "perl -ne 'print \$c++, \":\$_\"'"; do
         eval "notes 'outputs begins with the same number; if that is wrong: cleave check -i text' -i text --block 9k $words"
     done
+    # A column of numbers after a header, as pandas writes its index.
+    notes 'outputs begins with the same number; if that is wrong: cleave check -i table.csv' -i table.csv --block 9k \
+        perl -pe 's/^/$n++ ? ($n - 2) . "," : ","/e'
     # Lines that begin with numbers are not counted ones.
     for words in "awk '{ print 1, \$0 }'" "cut -d ' ' -f 2-"; do
         eval "run -0 --separate-stderr \"\$CLEAVE\" run -i text --block 9k $words"

@@ -127,7 +127,7 @@ static bool sed_keeps(const char *at)
 struct variable {
     char name[32];
     bool assigned, sometimes; /* in an action with a pattern */
-    int action;               /* of the assignment */
+    int action;               /* that assigns it */
 };
 
 struct program {

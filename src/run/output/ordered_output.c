@@ -332,19 +332,30 @@ static enum cleave_status check_container(struct cv_ordered_output *outputs,
 }
 
 /* '0' or '1' if the first two lines begin with it and the next number; else '\0'. */
-static char counts_from(const char *bytes, size_t length)
+static char counts_from(const char *line)
 {
-    const char *end = memchr(bytes, '\n', length);
-    const size_t first = strspn(bytes, " "),
-                 second = end != NULL ? strspn(end + 1, " ") : 0;
-    const char number = bytes[first];
+    static const char ends[] = " ,;:\t)\r\n";
+    const char *next = strchr(line, '\n');
 
-    return end != NULL && (number == '0' || number == '1') &&
-                   end[1 + second] == number + 1 &&
-                   strcspn(bytes + first + 1, " ,;:\t)\n") == 0 &&
-                   strcspn(end + second + 2, " ,;:\t)\n") == 0
-               ? number
+    line += strspn(line, " ");
+    next = next != NULL ? next + 1 + strspn(next + 1, " ") : "";
+    return (*line == '0' || *line == '1') && *next == *line + 1 &&
+                   strcspn(line, ends) == 1 && strcspn(next, ends) == 1
+               ? *line
                : '\0';
+}
+
+/* The lines of an output, perhaps with a header before them. */
+static void compare_numbers(struct cv_repeated_header *alike, const char *lines,
+                            bool header)
+{
+    const char *end = header ? strchr(lines, '\n') : NULL;
+    const char number = counts_from(end != NULL ? end + 1 : lines);
+
+    alike->uncounted = alike->uncounted || number == '\0' ||
+                       (alike->counted > 0 && number != alike->number);
+    alike->number = number;
+    alike->counted++;
 }
 
 /* The output is complete: compare its first line and the number of its lines with other outputs. A
@@ -355,27 +366,26 @@ static void compare_lines(struct cv_ordered_output *outputs,
     struct cv_repeated_header *alike = &outputs->alike;
     const uint64_t size = cv_chunk_output_size(store);
     const size_t length = size < CV_FEW_BYTES ? (size_t)size : CV_FEW_BYTES;
-    char bytes[CV_FEW_BYTES + 1], number;
+    char bytes[CV_FEW_BYTES + 1];
     uint32_t lines = 0;
     size_t first;
 
     if (store->is_head || outputs->options.keep != NULL)
         return;
     alike->lines_differ = alike->lines_differ || size == 0 || size > CV_FEW_BYTES;
-    if ((alike->differ && alike->lines_differ && alike->uncounted) || size == 0 ||
-        outputs->options.head != NULL)
+    if ((alike->differ && alike->lines_differ && alike->uncounted) || size == 0)
         return;
     if (store->passed > 0 || !cv_chunk_output_peek(store, 0, bytes, length)) {
         alike->differ = alike->lines_differ = alike->uncounted = true; /* unknown */
         return;
     }
+    bytes[length] = '\0';
+    compare_numbers(alike, bytes,
+                    outputs->options.head != NULL || outputs->options.head_alone > 0);
+    if (outputs->options.head != NULL)
+        return;
     for (size_t i = 0; i < length; i++)
         lines += bytes[i] == '\n' || i + 1 == length;
-    bytes[length] = '\0';
-    number = counts_from(bytes, length);
-    alike->uncounted = alike->uncounted || number == '\0' ||
-                       (alike->outputs > 0 && number != alike->number);
-    alike->number = number;
     first = strnlen(bytes, length < CV_ALIKE ? length : CV_ALIKE - 1);
     for (size_t i = 0; i < first; i++)
         first = bytes[i] == '\n' ? i : first;
@@ -394,12 +404,11 @@ const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
 {
     const struct cv_repeated_header *alike = &outputs->alike;
 
-    if (alike->outputs < 2 || outputs->head_length > 0)
+    if (alike->outputs > 1 && !alike->differ && outputs->head_length == 0)
+        return alike->line;
+    if (alike->counted < 2 || alike->uncounted)
         return "";
-    return !alike->differ         ? alike->line
-           : alike->uncounted     ? ""
-           : alike->number == '0' ? "0"
-                                  : "1";
+    return alike->number == '0' ? "0" : "1";
 }
 
 uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs)
