@@ -765,9 +765,9 @@ END
     [ "$("$CLEAVE" run -q --match '(.*),(.*)' echo {1.2} {1.1}-{1} ::: a,b c,d)" = $'b a-a,b\nd c-c,d' ]
     [ "$("$CLEAVE" run -q --header : --match +2 --match '([A-Z]+)/' echo {B.1} {A.1} ::: A xOK/ ::: B yALL/z)" = 'ALL OK' ]
     [ "$("$CLEAVE" run -q --match '' --match '(.)$' echo {2.1} {1} {.1} ::: a ::: bc)" = 'c a {.1}' ]
-    refuses "'{2.1}': expected --match 2 times, got 1" run --match '(.)' echo {2.1} ::: a ::: b
+    refuses "'{2.1}': expected 2 expressions for matches, got 1" run --match '(.)' echo {2.1} ::: a ::: b
     run -2 --separate-stderr "$CLEAVE" run --match '([a-z])' echo {1.1} ::: a B
-    [[ $stderr == *"--match: no match in 'B'"* ]]
+    [[ $stderr == *"expected a match in every item, got none in 'B'"* ]]
     # A sign that no other word has is the command.
     [ "$("$CLEAVE" run -q --replace echo {} ::: a)" = a ]
     # Data of chunks.

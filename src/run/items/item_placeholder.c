@@ -466,7 +466,8 @@ static enum cleave_status substitute(const struct change *change, const char *fr
     if (*replaced < 0)
         return fail_pcre2(regex, *replaced, from, err);
     if (*replaced == 0 && change->required)
-        return cv_fail(err, CLEAVE_EINPUT, "--match: no match in '%s'",
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a match in every item, got none in '%s'",
                        CV_SHOWN(from, SHOWN));
     change_case(to);
     return CLEAVE_OK;
@@ -643,8 +644,8 @@ static enum cleave_status match_definitions(const char *text, size_t offset, int
     if (matches > 0 && position > matches && text[0] == '.' &&
         isdigit((unsigned char)text[1]))
         return cv_fail(err, CLEAVE_EINPUT,
-                       "'{%d%.2s}': expected --match %d times, got %d", position, text,
-                       position, matches);
+                       "'{%d%.2s}': expected %d expressions for matches, got %d",
+                       position, text, position, matches);
     return CLEAVE_OK;
 }
 
