@@ -115,7 +115,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l transferfile -x -d 'S
 complete -c cleave -n '__fish_seen_subcommand_from run' -l return -x -d 'Bring this file back when the command has ended, as in \'{.}.out\'; from'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l basefile -r -F -d 'Send this file to each host before its first item'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l cleanup -d 'Remove files from the hosts that were sent and are no longer needed, or'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l env -x -d 'Give this variable to commands on hosts as it is here, or NAME=VALUE'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l env -x -d 'Give this variable to commands on hosts as it is here, or several as'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l connect-timeout -x -d 'Leave out a host that is not ready by then'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l host-timeout -x -d 'Drop a host that sends nothing for TIME; its chunks move to other hosts'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l join-socket -x -d 'Make a socket there that only you can open, by which more workers join'

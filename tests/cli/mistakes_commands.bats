@@ -354,6 +354,7 @@ remedy() {
 @test "variables that others set for their commands" {
     told 2 "the number of the command is \$CLEAVE_CHUNK, or {#} of an item" run 'echo {} >out.$PARALLEL_SEQ' ::: a b
     [ ! -e out. ]
+    told 2 "the place of the worker is \$CLEAVE_SLOT" run 'echo $PARALLEL_JOBSLOT=' ::: a
     told 2 "the place of the worker is \$CLEAVE_SLOT" run -i numbers -- sh -c 'sort >out.${PARALLEL_JOBSLOT}'
     told 2 "'... {} ...' ::: {1..100}" run 'echo $SLURM_ARRAY_TASK_ID' ::: 1 2
     # Others with a longer name, and those that somebody has set, are what they are.

@@ -674,7 +674,14 @@ END
     seq 3 | timeout $LONG "$CLEAVE" run -q -j 1 -X --max-chars 16 echo a{}b | cmp - <(printf 'a1b a2b\na3b\n')
 
     seq 5 | timeout $LONG "$CLEAVE" run -q -l2 echo | cmp - <(printf '1 2\n3 4\n5\n')
-    seq 5 | timeout $LONG "$CLEAVE" run -q --pipe -l 4 'cat; echo end' | cmp - <(printf '1\n2\n3\n4\nend\n5\nend\n')
+    # Chunks have a multiple of N lines: the start of each is known.
+    seq 5000 | timeout $LONG "$CLEAVE" run -q -j 3 --pipe -l 4 'sed -n "1p; \$=" >&2; cat' 2>starts | cmp - <(seq 5000)
+    awk 'NR % 2 ? $1 % 4 != 1 : $1 % 4 { exit 1 }' starts
+    seq 3 | timeout $LONG "$CLEAVE" run --pipe -L 2 cat 2>err >out
+    grep -qx 'cleave: -L 2: a chunk has a multiple of this many lines; --block sets its size, -N its lines' err
+    A=1 B=2 cleave 0 run -q --env A,B 'echo $A$B' ::: x
+    [ "$output" = '12 x' ]
+    refuses "--env: there is no variable 'NONE'" run --env HOME,NONE echo ::: a
     VALUE=seen cleave 0 run -q --env VALUE --env 'OTHER=a b' 'echo $VALUE "$OTHER"' ::: 1
     [ "$output" = 'seen a b 1' ]
     seq 3 | timeout $LONG "$CLEAVE" run -q --pipe --fifo 'cat {}' | cmp - <(seq 3)
@@ -682,13 +689,25 @@ END
         cmp - <(printf 'a\nend\nb\nend\n')
     printf '[1\nx[1\n[1\n11\n' | timeout $LONG "$CLEAVE" run -q --pipe --recend '\n' --recstart '[1' -N 1 'cat; echo end' |
         cmp - <(printf '[1\nx[1\nend\n[1\n11\nend\n')
+    # Lines before the first start are a record, of a file and of a stream.
+    seq 9 >nine
+    printf '1\n2\nend\n3\n4\n5\n6\n7\n8\n9\nend\n' >wanted
+    "$CLEAVE" run -q --pipepart -a nine --recend '\n' --recstart 3 -N 1 'cat; echo end' | cmp - wanted
+    timeout $LONG "$CLEAVE" run -q --pipe --recend '\n' --recstart 3 -N 1 'cat; echo end' <nine | cmp - wanted
     refuses "of chunks expected -L or -N, which both count records, got both" run --pipe -l 3 -N 2 cat
     refuses "expected --recend '\\n' or '\\0', or --recend '\\n' with --recstart TEXT, got other ends: --split lists what records may be" \
         run --pipe --recstart '>' cat
     # A log that begins with '+' is continued.
     cleave 0 run -q --joblog +log echo ::: a
-    cleave 0 run -q --joblog +log echo ::: b
+    cleave 0 run -q --joblog "+$PWD/log" echo ::: b
     [ "$(cut -f 9 log)" = $'Command\necho a\necho b' ]
+    refuses "--tmpdir: cannot write to 'none': No such file or directory" run --tmpdir none echo ::: a
+    # Blank records of data are not items.
+    refuses "--no-run-if-empty is for items, and there are no items: name them after the command, as in ... {} ::: *.txt, or --each for the records of the input" \
+        run -r --pipe cat
+    printf 'a\n\nb\n' | timeout $LONG "$CLEAVE" run -q -r echo | cmp - <(printf 'a\nb\n')
+    PARALLEL=' -v' run -0 --separate-stderr "$CLEAVE" run echo ::: a
+    [[ $stderr == 'cleave: $PARALLEL is not read; if its options are meant, type them:  -v'* ]]
     # The first word is a line: the others are its words.
     seq 3 | timeout $LONG "$CLEAVE" run -q --records 2 cat\;echo 'a  b' | cmp - <(printf '1\n2\na  b\n3\na  b\n')
 }
@@ -738,13 +757,17 @@ END
     same -v echo {} '|' cat ::: 'a b' '|'
     same -v --tag 'echo {} | wc -w' ::: 'a b'
     same -j 1 -vX echo a{}b ::: 1 2 3
+    same -j 1 -X --tagstring a{}b echo ::: 3 4
     for words in "echo {#}" "echo x{%}y{#}"; do
         [ "$(echo a | "$CLEAVE" run -q --pipe $words)" = "$(echo a | parallel --will-cite --pipe $words)" ]
     done
     # Groups of an expression; GNU parallel has them since 2026.
     [ "$("$CLEAVE" run -q --match '(.*),(.*)' echo {1.2} {1.1}-{1} ::: a,b c,d)" = $'b a-a,b\nd c-c,d' ]
-    [ "$("$CLEAVE" run -q --header : --match '([A-Z]+)/' echo {B.1} {A.1} ::: A xOK/ ::: B yALL/z)" = 'ALL OK' ]
-    refuses "--rpl: '{.(\d+)}' is defined twice" run --match a --match b echo ::: a
+    [ "$("$CLEAVE" run -q --header : --match +2 --match '([A-Z]+)/' echo {B.1} {A.1} ::: A xOK/ ::: B yALL/z)" = 'ALL OK' ]
+    [ "$("$CLEAVE" run -q --match '' --match '(.)$' echo {2.1} {1} {.1} ::: a ::: bc)" = 'c a {.1}' ]
+    refuses "'{2.1}': expected 2 expressions for matches, got 1" run --match '(.)' echo {2.1} ::: a ::: b
+    run -2 --separate-stderr "$CLEAVE" run --match '([a-z])' echo {1.1} ::: a B
+    [[ $stderr == *"expected a match in every item, got none in 'B'"* ]]
     # A sign that no other word has is the command.
     [ "$("$CLEAVE" run -q --replace echo {} ::: a)" = a ]
     # Data of chunks.

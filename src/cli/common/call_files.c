@@ -96,7 +96,10 @@ static void add_option(struct uses *uses, const struct cv_call *call,
         return;
     paths = texts_of(call, option, &one);
     for (size_t i = 0; i < paths.count; i++) {
-        add_file(uses, option->name, paths.items[i], role, how);
+        const bool adds =
+            strcmp(option->name, "--joblog") == 0 && paths.items[i][0] == '+';
+
+        add_file(uses, option->name, paths.items[i] + adds, role, how);
         for (size_t k = 0; role == CV_FILE_JOURNAL && k < 3; k++)
             add_file(uses, option->name,
                      cv_arena_print(call->arena, "%s%s", paths.items[i], companions[k]),

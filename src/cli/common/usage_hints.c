@@ -243,7 +243,7 @@ static bool sets(const char *const *words, size_t count, const char *name)
 
     for (size_t i = 0; i < count; i++)
         for (const char *at = words[i]; (at = strstr(at, name)) != NULL; at += length)
-            if (at[length] == '=')
+            if (at[length] == '=' && (at == words[i] || strchr("${", at[-1]) == NULL))
                 return true;
     return false;
 }

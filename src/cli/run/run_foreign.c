@@ -17,7 +17,7 @@ const struct cv_other_tool_option cv_run_foreign[] = {
     { "--res --result", "=--results" },
     { "-l", "=--max-lines" },
     { "-e*", "=--eof" },
-    { "--match", "=--rpl={.(\\d+)} s`.*?(?:%).*`${$$1}`s" },
+    { "--match", "=--rpl={N.(\\d+)} s`.*?(?:%).*`${$$1}`sR" },
     { "--seqreplace", "=--rpl=% seq()" },
     { "--slotreplace", "=--rpl=% slot()" },
     { "--fifo", "=--cat" },

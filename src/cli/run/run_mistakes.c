@@ -515,9 +515,11 @@ static bool hint_check(const struct cv_call *call,
                       chunks, result->same_lines, result->same_lines == 1 ? "" : "s",
                       text.bytes);
     else if (!text.failed)
-        cv_print_note("each of %" PRIu64 " outputs begins with the same line; if that is "
+        cv_print_note("each of %" PRIu64 " outputs begins with the same %s; if that is "
                       "wrong: cleave check%s",
-                      chunks, text.bytes);
+                      chunks,
+                      CV_IS_ONE_OF(result->same_line, "0", "1") ? "number" : "line",
+                      text.bytes);
     cv_text_done(&text);
     return true;
 }
@@ -569,8 +571,8 @@ static void run_mistakes_hint(const struct cv_call *call,
     if (hint_deaf(call))
         return;
     if (call->noperands == 0 || values->cat || hint_argument(call) || chunks < 2 ||
-        values->reduce != NULL || values->records > 0 || values->together != NULL ||
-        values->unordered || values->json)
+        values->reduce != NULL || (values->records > 0 && values->max_lines == 0) ||
+        values->together != NULL || values->unordered || values->json)
         return;
     reduce = find_reduce(call, line);
     if (reduce != NULL)

@@ -119,7 +119,7 @@ static const struct cv_option item_options[] = {
         "chunks: N records.", .min = 0, .max = 1e9, .level = CV_RARE),
     CV_OPTION('L', "--max-lines", COUNT, "N", max_lines,
         "Give N lines to each command, and repeat the word with {} for each. A line that "
-        "ends in a blank is continued by the next one.", .implied = "1", .min = 1, .max = 1e9, .level = CV_RARE),
+        "ends in a blank is continued by the next one. For chunks: a multiple of N lines.", .implied = "1", .min = 1, .max = 1e9, .level = CV_RARE),
     CV_FLAG('m', "--fill", 1, fill,
         "Give each command as many items as fit into a line, or an equal part of all of "
         "them if that is less."),
@@ -298,8 +298,8 @@ static const struct cv_option host_options[] = {
         "Remove files from the hosts that were sent and are no longer needed, or that were "
         "brought back."),
     CV_OPTION(0, "--env", REPEAT, "NAME", environment,
-        "Give this variable to commands on hosts as it is here, or NAME=VALUE. May be "
-        "given several times."),
+        "Give this variable to commands on hosts as it is here, or several as A,B, or "
+        "NAME=VALUE. May be given several times."),
     CV_OPTION(0, "--connect-timeout", SECONDS, "TIME", connect_timeout_s,
         "Leave out a host that is not ready by then. Default 10 s, with --slurm 60 s.", .level = CV_RARE),
     CV_OPTION(0, "--host-timeout", SECONDS, "TIME", host_timeout_s,
@@ -576,9 +576,9 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_CHUNKS, "--delimiter", CV_NEEDS, "",
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
-      "--eof --max-chars --link --colsep --replace --rpl --max-args --fill "
-      "--fill-words --many --shuf --tag --tagstring --results --files --costs --ungroup "
-      "--transferfile --return --basefile --cleanup",
+      "--eof --no-run-if-empty --max-chars --link --colsep --replace --rpl --max-args "
+      "--fill --fill-words --many --shuf --tag --tagstring --results --files --costs "
+      "--ungroup --transferfile --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
     /* a file for each chunk */

@@ -6,6 +6,7 @@
 #include "cli/run/run_parts.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/file_target.h"
 
@@ -18,13 +19,16 @@ static const struct {
 } known[] = {
     { "awk gawk mawk nawk", "NR FNR ]++ END getline RS", "", "" },
     { "perl", "$. }++ END eof $/=", "0", "" },
-    { "jq", "--slurp --null-input", "sn", "" },
-    { "mlr", "NR", "", "" },
+    { "jq", "--slurp --null-input input_line_number input", "sn", "" },
+    { "mlr", "NR @", "", "" },
     { "cat", NULL, "nb", "" },
     { "grep egrep fgrep zgrep rg", NULL, "nbmABC", "c" },
-    { "base64 base32", ALWAYS, "", "dD" },
+    { "base64 base32 basenc openssl", ALWAYS, "", "dD" },
     { "xxd", ALWAYS, "", "r" },
-    { "cmp column comm diff fmt hexdump od paste pr tsort uniq", ALWAYS, "", "" },
+    { "xargs", ALWAYS, "", "I" },
+    { "cmp column comm dd diff fmt head hexdump nl od paste pr shuf sort tac tail tsort "
+      "uniq",
+      ALWAYS, "", "" },
 };
 
 static const char *const mlr_verbs[] = {
@@ -118,6 +122,115 @@ static bool sed_keeps(const char *at)
     return false;
 }
 
+/* --- awk and its variables ----------------------------------------------------------------- */
+
+struct variable {
+    char name[32];
+    bool assigned, sometimes; /* in an action with a pattern */
+    int action;               /* that assigns it */
+};
+
+struct program {
+    struct variable variables[32];
+    size_t count;
+    int action, depth;       /* number of the action, open braces               */
+    bool sometimes, skipped; /* the action has a pattern, is BEGIN or a function */
+};
+
+/* The byte after an index in brackets. */
+static const char *after_index(const char *at)
+{
+    for (int depth = 0; *at != '\0'; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+/* Whether the variable at this byte has a value from an earlier record: it is read before anything
+ * assigns it, or in another action than its assignment, which has a pattern. */
+static bool is_remembered(struct program *program, const char *code, const char *at,
+                          size_t length)
+{
+    const char *next = at + length;
+    const bool field = at > code && at[-1] == '$';
+    struct variable new = { .assigned = false }, *found = program->variables;
+    bool updates, assigns, is_new;
+    char rest[128];
+
+    snprintf(new.name, sizeof new.name, "%.*s", (int)length, at);
+    if (program->depth == 0 && has_word("BEGIN function func", new.name))
+        program->skipped = true;
+    if (*next == '[')
+        next = after_index(next);
+    next += strspn(next, " \t");
+    if (program->skipped || *next == '(' || strncmp(next, "in ", 3) == 0 ||
+        has_word("NF FS OFS ORS SUBSEP RSTART RLENGTH CONVFMT OFMT", new.name))
+        return false;
+    updates =
+        !field && (strncmp(next, "++", 2) == 0 || strncmp(next, "--", 2) == 0 ||
+                   (*next != '\0' && strchr("+-*/%^", *next) != NULL && next[1] == '=') ||
+                   (at > code + 1 && at[-1] == at[-2] && strchr("+-", at[-1]) != NULL));
+    assigns = next[0] == '=' && next[1] != '=' && !field;
+    while (found < program->variables + program->count &&
+           strcmp(found->name, new.name) != 0)
+        found++;
+    is_new = found == program->variables + program->count;
+    if (is_new && program->count == sizeof program->variables / sizeof *found)
+        return false;
+    if (is_new)
+        program->variables[program->count++] = new;
+    if (found->assigned && !assigns)
+        return found->sometimes && found->action != program->action;
+    if (updates || !assigns)
+        return updates;
+    snprintf(rest, sizeof rest, "%.*s", (int)strcspn(next, ";})\n"), next);
+    if (!found->assigned && (!is_new || (*next == '=' && has_part(new.name, rest))))
+        return true;
+    found->sometimes = program->sometimes && (found->sometimes || !found->assigned);
+    found->assigned = true;
+    found->action = program->action;
+    return false;
+}
+
+static bool awk_remembers(const char *code)
+{
+    struct program program = { .count = 0 };
+    bool pattern = false;
+    char before = ';';
+
+    for (const char *at = code; *at != '\0';) {
+        const char sign = *at;
+        size_t length = 1;
+
+        while ((isalpha((unsigned char)sign) || sign == '_') && is_name(at[length]))
+            length++;
+        if (sign == '#')
+            length = strcspn(at, "\n");
+        else if (sign == '"' || (sign == '/' && strchr("(,!~&|{};", before) != NULL))
+            length = (size_t)(skip_to(at + 1, sign) - at);
+        else if ((isalpha((unsigned char)sign) || sign == '_') &&
+                 !(at > code && is_name(at[-1])) &&
+                 is_remembered(&program, code, at, length))
+            return true;
+        if (sign == '{' && program.depth++ == 0)
+            program.sometimes = pattern;
+        if (sign == '}' && program.depth > 0)
+            program.depth--;
+        if (program.depth == 0 && strchr("};\n", sign) != NULL) {
+            program.action++;
+            program.sometimes = program.skipped = pattern = false;
+        } else if (program.depth == 0 && sign != ' ' && sign != '\t') {
+            pattern = true;
+        }
+        if (sign != ' ' && sign != '\t')
+            before = sign == '\n' ? ';' : at[length - 1];
+        at += length;
+    }
+    return false;
+}
+
 /* join -a 1 FILE -: lines of the file that every command reads are written for each chunk. */
 static bool repeats_file(const char *const *words, size_t count)
 {
@@ -136,10 +249,25 @@ static bool repeats_file(const char *const *words, size_t count)
     return false;
 }
 
+/* An argument; after -f, the script that it names. */
+static const char *code_of(const char *const *words, size_t at, char *room, size_t size)
+{
+    FILE *file = strcmp(words[at - 1], "-f") == 0 ? fopen(words[at], "re") : NULL;
+
+    if (file == NULL)
+        return words[at];
+    room[fread(room, 1, size - 1, file)] = '\0';
+    fclose(file);
+    return room;
+}
+
 static bool keeps_records(const char *const *words, size_t count)
 {
     const char *program = cv_file_name(words[0]);
-    bool keeps = false;
+    const bool awk = has_word(known[0].programs, program);
+    const bool sed = strcmp(program, "sed") == 0;
+    bool keeps = strcmp(program, "join") == 0 && repeats_file(words, count);
+    char room[8192];
 
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         if (!has_word(known[k].programs, program))
@@ -147,20 +275,24 @@ static bool keeps_records(const char *const *words, size_t count)
         keeps = known[k].code != NULL && known[k].code[0] == '\0';
         for (size_t i = 1; i < count; i++) {
             const bool option = words[i][0] == '-' && words[i][1] != '-';
+            const char *code = awk ? code_of(words, i, room, sizeof room) : words[i];
 
             if (option && strpbrk(words[i], known[k].unless) != NULL)
                 return false;
-            keeps = keeps || has_part(known[k].code, words[i]) ||
-                    (option && strpbrk(words[i], known[k].letters) != NULL);
+            keeps = keeps || has_part(known[k].code, code) ||
+                    (option && strpbrk(words[i], known[k].letters) != NULL) ||
+                    (awk && awk_remembers(code));
         }
     }
     for (size_t i = 1; i < count; i++)
-        keeps =
-            keeps ||
-            (strcmp(program, "sed") == 0 && words[i][0] != '-' && sed_keeps(words[i])) ||
-            (strcmp(program, "mlr") == 0 &&
-             cv_is_one_of(words[i], mlr_verbs, sizeof mlr_verbs / sizeof *mlr_verbs));
-    return keeps || (strcmp(program, "join") == 0 && repeats_file(words, count));
+        keeps = keeps ||
+                (sed && words[i][0] != '-' &&
+                 sed_keeps(code_of(words, i, room, sizeof room))) ||
+                (strcmp(program, "tr") == 0 && strncmp(words[1], "-s", 2) == 0 &&
+                 strstr(words[i], "\\n") != NULL) ||
+                (strcmp(program, "mlr") == 0 &&
+                 cv_is_one_of(words[i], mlr_verbs, sizeof mlr_verbs / sizeof *mlr_verbs));
+    return keeps;
 }
 
 /* Whether code of awk prints to a file. '>' in parentheses compares. */
@@ -237,6 +369,15 @@ static const char **split_line(struct cv_arena *arena, const char *line, size_t 
     return words;
 }
 
+/* Whether words[at] is before the program that runs: env, timeout 5, LC_ALL=C. */
+static bool is_before(const char *const *words, size_t at)
+{
+    return has_word("command env ionice nice nohup stdbuf taskset time timeout",
+                    cv_file_name(words[at])) ||
+           (at > 0 && (words[at][0] == '-' || isdigit((unsigned char)words[at][0]))) ||
+           strchr(words[at], '=') != NULL;
+}
+
 /* Whether one of the programs of a command does so. */
 static bool any_program(const struct cv_call *call,
                         bool (*does)(const char *const *words, size_t count))
@@ -252,6 +393,8 @@ static bool any_program(const struct cv_call *call,
     for (size_t begin = 0, end; begin < count; begin = end + 1) {
         for (end = begin; end < count && words[end] != NULL;)
             end++;
+        while (begin + 1 < end && is_before(words, begin))
+            begin++;
         if (end > begin && does(words + begin, end - begin))
             return true;
     }

@@ -613,6 +613,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
         CV_DO(run_template_read(call, items,
                                 values->tagstring != NULL ? values->tagstring : "{}",
                                 &items->tag));
+    items->tag.repeats = items->commands.template.repeats;
     return open_files(call, items);
 }
 

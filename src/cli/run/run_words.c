@@ -247,7 +247,7 @@ int cv_record_ends_read(const struct cv_call *call, const char **split)
         return cv_refuse(
             "expected --recend '\\n' or '\\0', or --recend '\\n' with --recstart "
             "TEXT, got other ends: --split lists what records may be");
-    cv_text_add(&text, "regex:");
+    cv_text_add(&text, "regex:\\`|"); /* lines before the first start are a record */
     for (; *start != '\0'; start++)
         cv_text_add(&text, strchr(".[]()*+?{}^$|", *start) != NULL ? "\\%c" : "%c",
                     *start);
@@ -406,9 +406,10 @@ const char *cv_find_item_place(const struct cv_call *call, bool counters)
 }
 
 /* Options that speak of a list. */
-#define OF_LISTS                                                              \
-    "--eof --null --delimiter --link --colsep --replace --rpl --max-args "    \
-    "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag " \
+#define OF_LISTS                                                                  \
+    "--eof --null --no-run-if-empty --delimiter --link --colsep --replace --rpl " \
+    "--max-args "                                                                 \
+    "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag "     \
     "--tagstring --results --files"
 #define OF_CHUNKS \
     "--split --records --block --header-out --together --pairs --cat --persistent"

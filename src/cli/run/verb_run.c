@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,9 @@ static int check(struct whole_run *run)
     if (run->values->hosts != NULL && cv_hosts_are_file(run->values->hosts))
         situation |= CV_RUN_PLATFORM;
     CV_DO(cv_run_rules_check(run->call, situation));
+    if (values->directory != NULL && access(values->directory, W_OK | X_OK) != 0)
+        return cv_refuse("--tmpdir: cannot write to '%s': %s", CV_ECHO(values->directory),
+                         strerror(errno));
     return cv_item_lists_check_files(run->call);
 }
 
@@ -486,31 +490,37 @@ static int fill_command(struct whole_run *run)
     return read_load(values->load, &out->workers.max_load);
 }
 
-/* NAME=VALUE, which commands on this machine get too, or NAME with the value it has here. */
+/* NAME=VALUE, which commands on this machine get too, or NAME,... with the values they have here. */
 static int read_environment(const struct cv_call *call, const struct cv_strings *names,
                             const char *const **out)
 {
-    const char **texts =
-        cv_need(call->arena, names->count + 1, sizeof *texts, "the variables");
+    struct cv_words texts = { .arena = call->arena };
 
     for (size_t i = 0; i < names->count; i++) {
-        const char *value = getenv(names->items[i]);
+        const bool given = strchr(names->items[i], '=') != NULL;
 
-        texts[i] = names->items[i];
-        if (strchr(names->items[i], '=') != NULL) {
-            if (putenv(cv_need_text(call->arena, texts[i], "the variables")) != 0)
-                return cv_refuse("--env: expected NAME=VALUE, got '%s'",
-                                 CV_ECHO(texts[i]));
-            continue;
+        if (given &&
+            putenv(cv_need_text(call->arena, names->items[i], "the variables")) != 0)
+            return cv_refuse("--env: expected NAME=VALUE, got '%s'",
+                             CV_ECHO(names->items[i]));
+        if (given)
+            cv_words_add(&texts, names->items[i]);
+        for (const char *at = given ? NULL : names->items[i], *end; at != NULL;
+             at = *end == ',' ? end + 1 : NULL) {
+            const char *name, *value;
+
+            end = at + strcspn(at, ",");
+            name = cv_arena_print(call->arena, "%.*s", (int)(end - at), at);
+            value = name != NULL ? getenv(name) : NULL;
+            if (name != NULL && value == NULL)
+                return cv_refuse("--env: there is no variable '%s'", CV_ECHO(name));
+            cv_words_add(&texts, name == NULL
+                                     ? NULL
+                                     : cv_arena_print(call->arena, "%s=%s", name, value));
         }
-        if (value == NULL)
-            return cv_refuse("--env: there is no variable '%s'", names->items[i]);
-        texts[i] = cv_arena_print(call->arena, "%s=%s", names->items[i], value);
-        if (texts[i] == NULL)
-            return cv_no_memory("the variables");
     }
-    *out = texts;
-    return CV_EXIT_DONE;
+    *out = cv_words_done(&texts);
+    return *out != NULL ? CV_EXIT_DONE : cv_no_memory("the variables");
 }
 
 static int fill_hosts(struct whole_run *run)
@@ -966,6 +976,34 @@ static int carry_out(struct whole_run *run)
     return execute(run);
 }
 
+/* -N and -L of chunks: N records, and a multiple of N. */
+static void set_records(const struct cv_run_options *typed, struct cv_run_options *out)
+{
+    if (typed->max_replace_args != CV_ARGS_ONE) {
+        out->records = typed->max_replace_args;
+        return;
+    }
+    out->records = typed->max_lines;
+    if (typed->max_lines == 0 || typed->block > 0 || typed->policy != NULL)
+        return;
+    out->policy = "auto";
+    if (!typed->quiet)
+        cv_print_note("-L %" PRIu64
+                      ": a chunk has a multiple of this many lines; --block "
+                      "sets its size, -N its lines",
+                      typed->max_lines);
+}
+
+/* A call of GNU parallel may rely on options of this variable. */
+static void note_parallel(void)
+{
+    const char *options = getenv("PARALLEL");
+
+    if (options != NULL && options[strspn(options, " ")] != '\0')
+        cv_print_note("$PARALLEL is not read; if its options are meant, type them: %s",
+                      CV_ECHO(options));
+}
+
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     static int (*const steps[])(struct whole_run * run) = {
@@ -1000,10 +1038,10 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
             run.shaped_values.item_files = (struct cv_strings){ &standard_input, 1 };
     }
     status = cv_record_ends_read(call, &run.shaped_values.split);
-    if (!run.has_items && typed->records == 0) /* -N and -L of chunks */
-        run.shaped_values.records = typed->max_replace_args != CV_ARGS_ONE
-                                        ? typed->max_replace_args
-                                        : typed->max_lines;
+    if (!run.has_items && typed->records == 0)
+        set_records(typed, &run.shaped_values);
+    if ((run.has_items || typed->pipepart) && !typed->quiet)
+        note_parallel();
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
     if (run.sink.packed != NULL) /* nothing was run */

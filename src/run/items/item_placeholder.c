@@ -120,6 +120,7 @@ struct change {
     char *text;     /* owned: the replacement, as pcre2_substitute reads it */
     uint32_t flags; /* for pcre2_substitute */
     bool otherwise; /* only if the change before found nothing */
+    bool required;  /* by --match: a value without a match is an error */
 };
 
 struct cv_item_expression {
@@ -206,6 +207,8 @@ static enum cleave_status read_flags(struct reader *reader, struct change *chang
             change->flags |= PCRE2_SUBSTITUTE_GLOBAL;
         else if (letter != NULL)
             *out |= flags[letter - letters];
+        else if (*reader->at == 'R')
+            change->required = true;
         else
             return refuse(reader, *reader->at == 'e'
                                       ? "flag e runs Perl code, which cleave cannot"
@@ -462,6 +465,10 @@ static enum cleave_status substitute(const struct change *change, const char *fr
              *replaced == PCRE2_ERROR_JIT_STACKLIMIT);
     if (*replaced < 0)
         return fail_pcre2(regex, *replaced, from, err);
+    if (*replaced == 0 && change->required)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a match in every item, got none in '%s'",
+                       CV_SHOWN(from, SHOWN));
     change_case(to);
     return CLEAVE_OK;
 }
@@ -590,21 +597,55 @@ static enum cleave_status match_name(const char *text, const char *definition,
     return status;
 }
 
-/* The longest name wins. `offset`: bytes of definitions to skip, which begin with '{'. */
-static enum cleave_status match_definitions(const char *text, size_t offset,
+/* The n-th definition by --match is for value n. */
+static bool is_match(const char *definition)
+{
+    return strncmp(definition, "{N.", 3) == 0;
+}
+
+/* --match +2: the one for value 2. */
+static int follow_match(const struct cv_item_replacements *from, int position)
+{
+    int matches = 0;
+
+    for (size_t i = 0; i < from->ndefinitions; i++) {
+        const bool here = is_match(from->definitions[i]) && ++matches == position;
+        const char *other = here ? strstr(from->definitions[i], "(?:+") : NULL;
+
+        if (other != NULL)
+            return (int)strtol(other + 4, NULL, 10);
+    }
+    return position;
+}
+
+/* The longest name wins. `offset`: bytes of definitions to skip, which begin with '{', before the
+ * part of a placeholder after the position of its value. */
+static enum cleave_status match_definitions(const char *text, size_t offset, int position,
                                             const struct cv_item_replacements *from,
                                             struct found *out, struct cleave_error *err)
 {
+    const int wanted = follow_match(from, position);
+    int matches = 0;
+
     for (size_t i = 0; i < from->ndefinitions; i++) {
         struct found found = { .field = "items.replacements",
                                .definition = from->definitions[i] };
 
-        if (offset > 0 && from->definitions[i][0] != '{')
+        const bool match = is_match(from->definitions[i]);
+
+        matches += match;
+        if ((offset > 0 && from->definitions[i][0] != '{') ||
+            (match && (offset == 0 || matches != wanted)))
             continue;
-        CV_TRY(match_name(text, from->definitions[i] + offset, &found, err));
+        CV_TRY(match_name(text, from->definitions[i] + offset + match, &found, err));
         if (found.placeholder.length > out->placeholder.length)
             *out = found;
     }
+    if (matches > 0 && position > matches && text[0] == '.' &&
+        isdigit((unsigned char)text[1]))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "'{%d%.2s}': expected %d expressions for matches, got %d",
+                       position, text, position, matches);
     return CLEAVE_OK;
 }
 
@@ -649,7 +690,7 @@ static enum cleave_status find_placeholder(const char *text,
     int position = 0;
 
     *out = (struct found){ .field = NULL };
-    CV_TRY(match_definitions(text, 0, from, out, err));
+    CV_TRY(match_definitions(text, 0, 0, from, out, err));
     if (out->placeholder.length > 0)
         return CLEAVE_OK;
     if (from->whole != NULL && strncmp(text, from->whole, whole) == 0) {
@@ -665,14 +706,14 @@ static enum cleave_status find_placeholder(const char *text,
             continue;
         rest = text + 1 + length;
         position = (int)i + 1;
-        CV_TRY(match_definitions(rest, 1, from, out, err));
+        CV_TRY(match_definitions(rest, 1, position, from, out, err));
         CV_TRY(match_known(rest, KNOWN_PLAIN, true, out, err));
     }
     if (out->placeholder.length == 0) {
         rest = text + 1;
         position = read_position(text + 1, &rest);
         if (position != 0)
-            CV_TRY(match_definitions(rest, 1, from, out, err));
+            CV_TRY(match_definitions(rest, 1, position, from, out, err));
         CV_TRY(
             match_known(rest, from->plus ? KNOWN : KNOWN_PLAIN, position != 0, out, err));
     }
@@ -735,7 +776,7 @@ enum cleave_status cv_item_replacements_check(const struct cv_item_replacements 
         struct cv_item_expression *compiled = NULL;
         const size_t length = strcspn(text, " ");
 
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i && !is_match(text); k++)
             if (strncmp(text, from->definitions[k], length + 1) == 0)
                 return cv_fail(err, CLEAVE_EINPUT,
                                "items.replacements: '%.*s' is defined twice", (int)length,

@@ -331,6 +331,33 @@ static enum cleave_status check_container(struct cv_ordered_output *outputs,
         name);
 }
 
+/* '0' or '1' if the first two lines begin with it and the next number; else '\0'. */
+static char counts_from(const char *line)
+{
+    static const char ends[] = " ,;:\t)\r\n";
+    const char *next = strchr(line, '\n');
+
+    line += strspn(line, " ");
+    next = next != NULL ? next + 1 + strspn(next + 1, " ") : "";
+    return (*line == '0' || *line == '1') && *next == *line + 1 &&
+                   strcspn(line, ends) == 1 && strcspn(next, ends) == 1
+               ? *line
+               : '\0';
+}
+
+/* The lines of an output, perhaps with a header before them. */
+static void compare_numbers(struct cv_repeated_header *alike, const char *lines,
+                            bool header)
+{
+    const char *end = header ? strchr(lines, '\n') : NULL;
+    const char number = counts_from(end != NULL ? end + 1 : lines);
+
+    alike->uncounted = alike->uncounted || number == '\0' ||
+                       (alike->counted > 0 && number != alike->number);
+    alike->number = number;
+    alike->counted++;
+}
+
 /* The output is complete: compare its first line and the number of its lines with other outputs. A
  * command that writes a header, or one result, writes it once per chunk, and a user may not know. */
 static void compare_lines(struct cv_ordered_output *outputs,
@@ -339,20 +366,24 @@ static void compare_lines(struct cv_ordered_output *outputs,
     struct cv_repeated_header *alike = &outputs->alike;
     const uint64_t size = cv_chunk_output_size(store);
     const size_t length = size < CV_FEW_BYTES ? (size_t)size : CV_FEW_BYTES;
-    char bytes[CV_FEW_BYTES];
+    char bytes[CV_FEW_BYTES + 1];
     uint32_t lines = 0;
     size_t first;
 
     if (store->is_head || outputs->options.keep != NULL)
         return;
     alike->lines_differ = alike->lines_differ || size == 0 || size > CV_FEW_BYTES;
-    if ((alike->differ && alike->lines_differ) || size == 0 ||
-        outputs->options.head != NULL)
+    if ((alike->differ && alike->lines_differ && alike->uncounted) || size == 0)
         return;
     if (store->passed > 0 || !cv_chunk_output_peek(store, 0, bytes, length)) {
-        alike->differ = alike->lines_differ = true; /* unknown */
+        alike->differ = alike->lines_differ = alike->uncounted = true; /* unknown */
         return;
     }
+    bytes[length] = '\0';
+    compare_numbers(alike, bytes,
+                    outputs->options.head != NULL || outputs->options.head_alone > 0);
+    if (outputs->options.head != NULL)
+        return;
     for (size_t i = 0; i < length; i++)
         lines += bytes[i] == '\n' || i + 1 == length;
     first = strnlen(bytes, length < CV_ALIKE ? length : CV_ALIKE - 1);
@@ -371,10 +402,13 @@ static void compare_lines(struct cv_ordered_output *outputs,
 
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
 {
-    return outputs->alike.outputs > 1 && !outputs->alike.differ &&
-                   outputs->head_length == 0
-               ? outputs->alike.line
-               : "";
+    const struct cv_repeated_header *alike = &outputs->alike;
+
+    if (alike->outputs > 1 && !alike->differ && outputs->head_length == 0)
+        return alike->line;
+    if (alike->counted < 2 || alike->uncounted)
+        return "";
+    return alike->number == '0' ? "0" : "1";
 }
 
 uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs)

@@ -75,6 +75,9 @@ enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 /* Whether all outputs begin with the same line, and whether all have the same few lines. */
 struct cv_repeated_header {
     char line[CV_ALIKE]; /* first line of the first output that is not empty */
+    uint64_t counted;    /* outputs whose numbers were compared */
+    char number;         /* '0' or '1', from which every output counts its lines */
+    bool uncounted;      /* not all of them do so */
     uint64_t outputs;    /* that are not empty and were compared */
     bool differ;
     uint32_t lines; /* of the first output that is not empty */

@@ -97,6 +97,7 @@ struct cv_splitter {
     size_t prefix_length;
     bool many_lines;    /* the expression has a newline                             */
     bool plain;         /* the prefix is the whole expression                       */
+    bool opens;         /* \`|RE: a record starts where the input does            */
     regex_t *regex;     /* owned; NULL: another kind                                */
     regex_t *regex_cut; /* owned: the expression for lines whose end is not seen    */
     struct cv_split_group *group; /* owned: records that stay together; NULL        */

@@ -331,6 +331,8 @@ static enum cv_verdict judge_regex(const struct cv_splitter *splitter,
     size_t seen;
     bool cut; /* the line is longer than LINE_LOOK */
 
+    if (line == 0 && splitter->opens)
+        return left > 0 ? CV_IS_START : view->ends ? CV_IS_NOT : CV_NEEDS_MORE;
     if (left >= splitter->prefix_length &&
         memcmp(text, splitter->prefix, splitter->prefix_length) != 0)
         return CV_IS_NOT;
@@ -492,7 +494,8 @@ static enum cleave_status parse_regex(struct cv_splitter *splitter, const char *
     if (expression == NULL)
         return cv_fail_memory(err, "an expression");
     unescape(expression);
-    status = set_up(splitter, expression, err);
+    splitter->opens = strncmp(expression, "\\`|", 3) == 0;
+    status = set_up(splitter, expression + (splitter->opens ? 3 : 0), err);
     free(expression);
     return status;
 }
