@@ -335,6 +335,9 @@ struct cleave_output {
      * that is resumed; -1: there is none. Only called for a chunk of the journal. NULL: the
      * journal has the bytes. */
     int (*find)(void *keep_context, uint64_t first_byte);
+    /* Every output begins with a header, which is written once. Format as `header_how`,
+     * but counted in lines unless the input is split as csv. NULL: none. */
+    const char *header;
     bool unordered; /* in the order of completion */
     bool direct;    /* items: commands write directly to the descriptor */
     /* Write complete lines as soon as they arrive; if chunks are ordered, only lines of
@@ -346,9 +349,6 @@ struct cleave_output {
      * run the chunk, its output has to begin with the lines that were written, or the
      * chunk has failed. A chunk that fails for good leaves its complete lines. */
     bool early;
-    /* Every output begins with a header, which is written once. Format as `header_how`,
-     * but counted in lines unless the input is split as csv. NULL: none. */
-    const char *header;
     /* If the input has a header, the command is first run with the header alone. The
      * output of that run is a prefix of every output, and is written once. If that run
      * fails, outputs are written unchanged. Outputs are not written early. Not with
