@@ -72,8 +72,8 @@ spilled() {
     same
     rmdir "$none"
     run --separate-stderr ranks "$1" -o "$out" --memory 500kB --tmpdir "$none" -- tr 0-4 A-E
-    [ "$status" = 1 ]
-    [[ $stderr == *"cannot keep output in '$none'"* ]]
+    [ "$status" = 2 ]
+    [[ $stderr == *"--tmpdir: cannot write to '$none'"* ]]
 }
 
 @test "openmpi: large outputs go to --tmpdir" { spilled openmpi; }

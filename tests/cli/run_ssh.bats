@@ -211,7 +211,7 @@ END
         shift
         rm -f here.*
         meeting_command "${names[@]}"
-        timeout $LONG "$CLEAVE" run -q -i in --ssh "ssh -F $T/config" --remote "$REMOTE" \
+        timeout $LONG "$CLEAVE" run -q -i in --ssh "ssh -F $T/config" --remote "$REMOTE" --connect-timeout 60 \
             --block 10k "$@" -- "$T/meet" >out
         cmp expected out
     }
