@@ -211,6 +211,11 @@ END
     done
     # Three commands: slots of a host that share one are no more processes.
     [ "$(cut -d ' ' -f 1 log | sort -u | wc -l)" -le 6 ]
+    # Fewer records than a command could hold: it ends all the same.
+    head -n 2 in >few
+    job --persistent --window 4 -N 1 -i few --hosts h.yaml --env "LOG=$LOG" -- \
+        python3 "$BATS_FILE_TMPDIR/command.py" none
+    cmp <(head -n 2 expected) out
     prepare
     for how in refuse exit; do
         rm -f log

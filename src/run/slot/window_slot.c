@@ -31,7 +31,7 @@ struct cv_lane {
     struct cv_slot *slot; /* borrowed; NULL: it was freed */
     enum lane_state state;
     bool alone;      /* a process has failed while it held this piece and others */
-    uint64_t turn;   /* pieces wait in this order */
+    uint64_t turn;   /* pieces wait in this order; 0: it never had one */
     uint16_t number; /* number of the frame */
     uint64_t place;  /* the oldest piece has the least one */
     struct cv_answer_head answer;
@@ -623,7 +623,7 @@ static enum cleave_status start_window(struct cv_slot *slot, struct cleave_error
     slot->persistent.leaving = false;
     slot->start_s = cv_clock_s();
     lane->state = LANE_WAITS;
-    lane->turn = window->turns++;
+    lane->turn = ++window->turns;
     CV_THEN(status, push(window, err));
     if (status != CLEAVE_OK)
         cv_slot_done(slot);
@@ -650,9 +650,11 @@ static void stop_window(struct cv_slot *slot)
 static bool all_leave(const struct cv_window *window)
 {
     for (uint32_t i = 0; i < window->count; i++) {
-        const struct cv_slot *slot = window->lanes[i].slot;
+        const struct cv_lane *lane = &window->lanes[i];
 
-        if (slot != NULL && (slot->busy || !slot->persistent.leaving))
+        /* The master asks no seat of a host to leave that never had a chunk. */
+        if (lane->slot != NULL && lane->turn > 0 &&
+            (lane->slot->busy || !lane->slot->persistent.leaving))
             return false;
     }
     return true;
