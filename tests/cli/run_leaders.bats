@@ -203,7 +203,7 @@ END
     by_words
     # Who works does not go on before all have: a leads, its own slot and those behind it are all there.
     meeting_command a b.0 b.1 c here
-    job -i in --hosts a:1,b:2,c:1,::1 --via a:b,c --block 5000 --remote "$CLEAVE" -- "$T/meet"
+    job -i in --hosts a:1,b:2,c:1,::1 --via a:b,c --block 5000 --connect-timeout 60 --remote "$CLEAVE" -- "$T/meet"
     cmp expected out
     [ "$(cut -d ' ' -f 1 asked | sort | tr '\n' ' ')" = "a b c " ]
     # However many slots it has itself, it is one worker to this run.

@@ -78,3 +78,11 @@ spilled() {
 
 @test "openmpi: large outputs go to --tmpdir" { spilled openmpi; }
 @test "mpich: large outputs go to --tmpdir" { spilled mpich; }
+
+@test "openmpi: ranks write the files of their chunks" {
+    cd "$BATS_TEST_TMPDIR"
+    ranks openmpi --block 100kB -o 'ranks/{chunk}' --shared-output --trace t.jsonl -- cat
+    cat ranks/* | cmp - "$NUMBERS"
+    [ "$(ls -A ranks | grep -c '^\.')" -eq 0 ]
+    run ! grep '"returned"' t.jsonl
+}

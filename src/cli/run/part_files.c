@@ -120,8 +120,8 @@ static int refuse_older(const struct cv_part_files *files, int folder, const cha
 static int remove_stale(const struct cv_part_files *files, int folder, const char *name,
                         uint64_t number)
 {
-    if (bsearch(&number, files->written, files->count, sizeof number, by_number) !=
-            NULL ||
+    if ((files->count > 0 && bsearch(&number, files->written, files->count, sizeof number,
+                                     by_number) != NULL) ||
         unlinkat(folder, name, 0) == 0)
         return CV_EXIT_DONE;
     return cv_print_error(CV_EXIT_FAILED, "--output: cannot remove '%s%s': %s",
