@@ -93,6 +93,13 @@ notes() {
         "openssl base64" "tr -s '\n'"; do
         eval "notes 'saw only its chunk, from line 1; to see whether that matters: cleave check -i text' -i text --block 9k $words"
     done
+    # A script that can be read only once is left to the command.
+    mkdir bin && printf '#!/bin/sh\nexec cat\n' >bin/sed && chmod +x bin/sed && mkfifo fifo
+    (
+        export PATH=$PWD/bin:$PATH
+        timeout $LONG "$CLEAVE" run -i text --block 9k sed -f fifo >out
+    )
+    cmp text out
     notes "each command saw only its chunk, from line 1; to see" -i text --block 9k sed 1d
     notes "each command saw only its chunk, from line 1; to see" -i text --block 9k "cat -n | cut -f 2"
     notes "cleave check -i text" -i text --block 9k "awk '{ s += \$2 } END { print s }'"

@@ -6,9 +6,12 @@
 #include "cli/run/run_parts.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/file_target.h"
+#include "run/common/process.h"
 
 #define ALWAYS ""
 
@@ -249,15 +252,18 @@ static bool repeats_file(const char *const *words, size_t count)
     return false;
 }
 
-/* An argument; after -f, the script that it names. */
+/* An argument; after -f, the script that it names. A FIFO is not waited for. */
 static const char *code_of(const char *const *words, size_t at, char *room, size_t size)
 {
-    FILE *file = strcmp(words[at - 1], "-f") == 0 ? fopen(words[at], "re") : NULL;
+    int fd = strcmp(words[at - 1], "-f") == 0
+                 ? open(words[at], O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+                 : -1;
+    const ssize_t got = fd >= 0 ? read(fd, room, size - 1) : -1;
 
-    if (file == NULL)
+    cv_close(&fd);
+    if (got < 0)
         return words[at];
-    room[fread(room, 1, size - 1, file)] = '\0';
-    fclose(file);
+    room[got] = '\0';
     return room;
 }
 
