@@ -641,8 +641,9 @@ struct cleave_execution_result {
     const char *seems, *seems_advice;
     bool seems_endless; /* with `seems`: the whole input was one record, for one worker */
     /* The first line of all outputs, or its beginning, if two or more outputs have a
-     * line; "0" or "1" if each of them counts its lines from there; "": the lines differ. header_goes_on: '@' or '#' if a header that is written
-     * once begins with it and lines after the header do, too; otherwise 0. */
+     * line; "0" or "1" if each output counts its lines from there; "": the lines differ.
+     * header_goes_on: '@' or '#' if a header that is written once begins with it and lines
+     * after the header do, too; otherwise 0. */
     char same_line[256];
     /* lines of each output if two or more outputs have the same small number;
      * otherwise 0 */

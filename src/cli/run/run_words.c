@@ -406,11 +406,10 @@ const char *cv_find_item_place(const struct cv_call *call, bool counters)
 }
 
 /* Options that speak of a list. */
-#define OF_LISTS                                                                  \
-    "--eof --null --no-run-if-empty --delimiter --link --colsep --replace --rpl " \
-    "--max-args "                                                                 \
-    "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag "     \
-    "--tagstring --results --files"
+#define OF_LISTS                                                                   \
+    "--eof --null --no-run-if-empty --delimiter --link --colsep --replace --rpl "  \
+    "--max-args --max-replace-args --max-lines --fill --fill-words --many --shuf " \
+    "--tag --tagstring --results --files"
 #define OF_CHUNKS \
     "--split --records --block --header-out --together --pairs --cat --persistent"
 

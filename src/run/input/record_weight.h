@@ -23,7 +23,7 @@ bool cv_weight_is_command(const char *text, const char *split);
 
 struct cv_record_weight {
     enum cv_weight_kind kind; /* not WORD */
-    bool is_key;              /* of input.limits, and not a number */
+    bool is_key;              /* the value is a key of input.limits, not a number */
     const char *text;         /* borrowed */
     unsigned column;          /* from 1 */
     double missing;           /* weight of a record that has none; 0: an error */

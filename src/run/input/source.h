@@ -101,8 +101,8 @@ struct cv_taker {
     bool fast;       /* records that are heavier than the order are not left to others */
     unsigned faster; /* busy workers that are at least twice as fast */
     uint64_t most;   /* records or items that the piece may have; 0: no limit */
-    /* Whether a record with these keys may be taken; NULL: all may. The piece ends before one that
-     * may not, and CV_TAKE_WAIT is for a source without such records. */
+    /* Whether a record with these keys may be taken; NULL: all records may. The piece ends before
+     * a record that may not. CV_TAKE_WAIT: no record may be taken now. */
     bool (*allows)(const void *context, const uint64_t *keys);
     const void *context;
 };

@@ -23,7 +23,7 @@ struct cv_weight_index {
     size_t count, capacity;
     size_t settled; /* records whose sums are final; later ones have weights */
     unsigned nkeys; /* keys of each record; set before the first one is added */
-    uint64_t *keys; /* owned: those of each record; 0: it has none */
+    uint64_t *keys; /* owned: the keys of each record; 0: the record has no key */
     size_t keys_capacity;
     uint32_t *by_weight; /* owned: the heaviest record first; NULL: not sorted */
     uint32_t *rank;      /* owned: place of each record in that order */
