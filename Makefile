@@ -36,28 +36,28 @@ tests:
 	@cmake --build build -j $(JOBS)
 
 check: tests ## all tests, and the rule of which folder may include which
-	@ctest --test-dir build --output-on-failure -j $(TESTS_AT_ONCE)
+	@tools/run-tests build -j $(TESTS_AT_ONCE)
 
 check-asan: ## tests of all rooms under AddressSanitizer and UBSan
 	@tools/install-deps check
 	@$(CONFIGURE) asan $(TESTS_ON)
 	@cmake --build build-asan -j $(JOBS)
-	@ctest --test-dir build-asan --output-on-failure -j $(TESTS_AT_ONCE) -E "$(NOT_UNDER_ASAN)|$(NIGHTLY_UNDER_ASAN)"
+	@tools/run-tests build-asan -j $(TESTS_AT_ONCE) -E "$(NOT_UNDER_ASAN)|$(NIGHTLY_UNDER_ASAN)"
 
 check-asan-all: check-asan ## and those that only take longer (for a night)
-	@ctest --test-dir build-asan --output-on-failure -j $(TESTS_AT_ONCE) -R "$(NIGHTLY_UNDER_ASAN)"
+	@tools/run-tests build-asan -j $(TESTS_AT_ONCE) -R "$(NIGHTLY_UNDER_ASAN)"
 
 check-tsan: ## all tests under ThreadSanitizer
 	@tools/install-deps check
 	@$(CONFIGURE) tsan $(TESTS_ON)
 	@cmake --build build-tsan -j $(JOBS)
-	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(TESTS_AT_ONCE)
+	@tools/no-aslr tools/run-tests build-tsan -j $(TESTS_AT_ONCE)
 
 check-threads: ## tests that have several threads, under ThreadSanitizer
 	@tools/install-deps check
 	@$(CONFIGURE) tsan $(TESTS_ON)
 	@cmake --build build-tsan -j $(JOBS) --target threaded
-	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(TESTS_AT_ONCE) -L threads
+	@tools/no-aslr tools/run-tests build-tsan -j $(TESTS_AT_ONCE) -L threads
 
 check-clang: ## build all by clang, warnings are errors; exact cases must come out the same
 	@tools/install-deps clang

@@ -113,21 +113,23 @@ END
 @test "a drained node continues, a node with dead daemons is left out" {
     prepare
     scontrol update nodename=n2 state=drain reason=test
-    # The first command on n3 takes its node down.
+    # The first command on n3 takes its node down; the others wait for it, as starting up may take any time.
     cat >command <<'END'
 #!/bin/sh
 if [ "$SLURMD_NODENAME" = n3 ]; then
+    touch down
     kill -9 $(cat "$BED/slurmd.n3.pid")
     kill -9 $(ps -o ppid= -p "$SLURM_TASK_PID")
     kill -9 "$SLURM_TASK_PID"
 fi
+until [ -e down ]; do sleep 0.05; done
 exec tr 0-9 a-j
 END
     chmod +x command
     scontrol update nodename=n2 state=resume
     # salloc ends with the status of the command, but says that its job ended with a signal
     timeout $LONG salloc -Q --no-kill -N 3 sh -c 'scontrol update nodename=n2 state=drain reason=test
-        "$CLEAVE" run --slurm -q -i in -o out --block 100k --joblog log --connect-timeout 2 -- ./command
+        "$CLEAVE" run --slurm -q -i in -o out --block 100k --joblog log --connect-timeout 60 -- ./command
         echo $? >status' 2>err || true
     scontrol update nodename=n2 state=resume
     rm "$BED/slurmd.n3.pid"
@@ -147,11 +149,12 @@ if [ "$SLURMD_NODENAME" = n3 ] && mkdir down 2>/dev/null; then
     scontrol update nodename=n3 state=down reason=test
     sleep 60
 fi
+until [ -e down ]; do sleep 0.05; done
 exec tr 0-9 a-j
 END
     chmod +x command
     timeout $LONG salloc -Q --no-kill -N 3 sh -c '"$CLEAVE" run --slurm -q -i in -o out --block 100k \
-        --backups off --connect-timeout 2 -- ./command
+        --backups off --connect-timeout 60 -- ./command
         echo $? >status' 2>err || true
     scontrol update nodename=n3 state=idle
     [ "$(cat status)" -eq 0 ]

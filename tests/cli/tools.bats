@@ -58,3 +58,23 @@ END
     run -1 tools/peer-suite "$BATS_TEST_TMPDIR"
     [[ $output == "peer-suite: expected "*"/src/parallel" ]]
 }
+
+@test "only tests of processes and clocks are repeated alone, and are named then" {
+    local folder=$BATS_TEST_TMPDIR/tests
+    mkdir "$folder"
+    # A test that fails the first time, one that always fails, one whose result cannot depend on the load.
+    tests_of() {
+        rm -f "$folder/once"
+        printf 'add_test(%s sh -c "%s")\n' "$@" >"$folder/CTestTestfile.cmake"
+    }
+    local once="[ -e $folder/once ] || ! touch $folder/once"
+    tests_of cli/late "$once" cli/good true
+    run -0 tools/run-tests "$folder" -j 2
+    [ "${lines[-1]}" = 'run-tests: passed when repeated alone: cli/late ' ]
+    tests_of cli/late "$once" cli/bad false
+    run ! tools/run-tests "$folder" -j 2
+    [[ $output == *'now repeated alone: cli/bad cli/late '* && $output != *'passed when'* ]]
+    tests_of unit/late "$once" cli/good true
+    run ! tools/run-tests "$folder" -j 2
+    [[ $output != *repeated* ]]
+}
