@@ -19,7 +19,8 @@
  * SLOWS=1,1,8. Slots are $CLEAVE_SLOT, from 1, or $SLOT of `xargs --process-slot-var`, from 0.
  * HANG=SECONDS stops the process by SIGSTOP at that time of the run, which began at $BEGAN on
  * the monotonic clock; HANG_AFTER=N stops it after N lines; with HANG_SLOT=N, only in slot N
- * from 1. Sleeps end at absolute times, so that a late wake-up does not add up, and are not
+ * from 1. PAUSE=SECONDS: it sleeps so long instead of stopping. LATER=PART: this part of all chunks
+ * of `persistent` is answered by "later, in one second", at random. Sleeps end at absolute times, so that a late wake-up does not add up, and are not
  * shorter than 1 ms. */
 #include <errno.h>
 #include <math.h>
@@ -34,13 +35,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 4096 };
+enum { READ_BYTES = 4096, FRAME_LATER = 2, LATER_MS = 1000 };
 
 static const double SHORTEST_S = 0.001;
 
 static struct {
     double slow, hang_s, cost_s; /* cost_s < 0: the number in the line */
     double due_s;                /* when the work so far is done */
+    double pause_s, later;
     long lines, hang_after;      /* hang_after < 0: never */
     bool writes;                 /* output as it works */
     char *text;                  /* owned: input that was read and not yet written */
@@ -84,9 +86,14 @@ static void sleep_until(double time_s)
     end.tv_nsec = (long)((end_s - (double)end.tv_sec) * 1e9);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
         ;
-    if (hangs) {
+    if (!hangs)
+        return;
+    my.hang_s = INFINITY;
+    if (my.pause_s > 0) {
+        my.due_s += my.pause_s;
+        sleep_until(time_s + my.pause_s);
+    } else {
         raise(SIGSTOP);
-        my.hang_s = INFINITY;
     }
 }
 
@@ -184,8 +191,18 @@ static bool read_exactly(size_t length)
     return true;
 }
 
+static void put_head(unsigned char kind, uint64_t value)
+{
+    char head[8] = { (char)kind };
+
+    for (int i = 7; i > 0; i--, value >>= 8)
+        head[i] = (char)(value & 0xFF);
+    write_out(head, sizeof head);
+}
+
 static void serve_chunks(void)
 {
+    srand48(getpid());
     while (read_exactly(8)) {
         uint64_t length = 0;
 
@@ -194,6 +211,11 @@ static void serve_chunks(void)
         my.worked = 8;
         if (!read_exactly(8 + length))
             exit(1);
+        if (drand48() < my.later) {
+            put_head(FRAME_LATER, LATER_MS);
+            forget(my.length);
+            continue;
+        }
         my.due_s = now_s();
         work_on_lines(true);
         sleep_until(my.due_s);
@@ -217,8 +239,11 @@ static void read_environment(void)
     const char *slow = getenv("SLOW"), *slows = getenv("SLOWS"),
                *only = getenv("HANG_SLOT");
     const char *hang = getenv("HANG"), *after = getenv("HANG_AFTER");
-    const char *began = getenv("BEGAN");
+    const char *began = getenv("BEGAN"), *pause = getenv("PAUSE"),
+               *later = getenv("LATER");
 
+    my.pause_s = pause == NULL ? 0 : strtod(pause, NULL);
+    my.later = later == NULL ? 0 : strtod(later, NULL);
     if (slow != NULL)
         my.slow = strtod(slow, NULL);
     for (long i = slot(); slows != NULL && i > 0; i--) {
