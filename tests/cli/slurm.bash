@@ -43,10 +43,10 @@ PartitionName=high Nodes=n[1-3] PriorityTier=10 State=UP
 END
 }
 
-# nodes_are STATE -- wait until all three are; false after 20 s.
+# nodes_are STATE -- wait until all three are; false after a minute.
 nodes_are() {
     local tries
-    for tries in $(seq 200); do
+    for tries in $(seq 600); do
         [ "$(sinfo -h -N -p low -o %t 2>/dev/null | sort | uniq -c | xargs)" = "3 $1" ] && return 0
         sleep 0.1
     done

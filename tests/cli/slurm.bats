@@ -31,8 +31,16 @@ allot() {
 
 @test "the tasks of an allocation are the workers, one step for each node" {
     prepare
-    allot -N 3 -n 5 "$CLEAVE" run --slurm -q -i in -o out --block 20k --joblog log -- \
-        sh -c 'printf "%s " "$SLURM_STEP_ID" >&2; exec tr 0-9 a-j'
+    # Commands wait for a worker of each node.
+    cat >command <<'END'
+#!/bin/sh
+touch "at.$SLURMD_NODENAME"
+until [ -e at.n1 ] && [ -e at.n2 ] && [ -e at.n3 ]; do sleep 0.05; done
+printf "%s " "$SLURM_STEP_ID" >&2
+exec tr 0-9 a-j
+END
+    chmod +x command
+    allot -N 3 -n 5 "$CLEAVE" run --slurm -q -i in -o out --block 20k --joblog log -- ./command
     cmp out expected
     # Three nodes, n1 with three tasks, are five workers; but three steps.
     [ "$(tail -n +2 log | cut -f 2 | sed 's/\..*//' | sort -u | tr '\n' ' ')" = "n1 n2 n3 " ]
@@ -235,7 +243,7 @@ END
 # written BYTES -- wait until the run that is under way has written so much beside its result.
 written() {
     local tries
-    for tries in $(seq 300); do
+    for tries in $(seq 1000); do
         [ "$(stat -c %s .out.part-* 2>/dev/null | sort -n | tail -n 1)" -ge "$1" ] 2>/dev/null && return 0
         sleep 0.1
     done
@@ -280,20 +288,20 @@ END
         fi
         # It would begin again in two minutes. In the second in which it ended nodes refuse it:
         # its credential has just been revoked.
-        for tries in $(seq 300); do
+        for tries in $(seq 1000); do
             [ "$(restarts "$job")" -lt $i ] || [ "$(state "$job")" != PD ] || break
             sleep 0.1
         done
         echo $((1000000 + 375 * (i + 1))) >new && mv new limit
         sleep 1.1
-        for tries in $(seq 300); do
+        for tries in $(seq 1000); do
             [ "$(state "$job")" != R ] || break
             scontrol update JobId="$job" StartTime=now 2>/dev/null || true
             sleep 0.1
         done
     done
     echo 2000000 >new && mv new limit
-    for tries in $(seq 300); do
+    for tries in $(seq 1000); do
         [ -n "$(state "$job")" ] || break
         sleep 0.1
     done
@@ -336,18 +344,21 @@ END
 
 @test "a SIGHUP lets the run see which nodes the job has now" {
     prepare
-    # Commands wait until n3 has been taken from the job, but for those on n2.
+    # Commands wait until n3 has been taken from the job; those on n2 until the others have begun.
     cat >command <<'END'
 #!/bin/sh
 touch "at.$SLURMD_NODENAME"
-[ "$SLURMD_NODENAME" != n2 ] && until [ -e taken ]; do sleep 0.05; done
+until [ -e taken ]; do
+    [ "$SLURMD_NODENAME" = n2 ] && [ -e at.n1 ] && [ -e at.n3 ] && break
+    sleep 0.05
+done
 exec tr 0-9 a-j
 END
     chmod +x command
     timeout $LONG salloc -Q --no-kill -N 3 -n 3 sh -c '
         "$CLEAVE" run --slurm -q -i in -o out --block 100k -- ./command &
         run=$!
-        until [ -e at.n3 ] && [ -e at.n1 ]; do sleep 0.05; done
+        until [ -e at.n3 ] && [ -e at.n1 ] || ! kill -0 "$run"; do sleep 0.05; done
         scontrol update JobId="$SLURM_JOB_ID" NumNodes=2
         kill -HUP "$run"
         until grep -q "n3: " err || ! kill -0 "$run"; do sleep 0.05; done
@@ -377,7 +388,7 @@ END
     timeout $LONG salloc -Q -N 2 -n 2 --exclusive -w n1,n2 sh -c '
         "$CLEAVE" run --slurm -q -i in -o out --block 100k --joblog log -- ./command &
         run=$!
-        until [ -e at.n1 ] && [ -e at.n2 ]; do sleep 0.05; done
+        until [ -e at.n1 ] && [ -e at.n2 ] || ! kill -0 "$run"; do sleep 0.05; done
         env -i PATH="$PATH" SLURM_CONF="$SLURM_CONF" salloc -Q -N 1 -n 1 --exclusive -w n3 \
             --dependency=expand:"$SLURM_JOB_ID" ./grow
         scontrol update JobId="$SLURM_JOB_ID" NumNodes=ALL
