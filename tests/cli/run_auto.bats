@@ -241,6 +241,9 @@ END
     "$CLEAVE" run -i t.csv -j 2 --block 500 -- grep -c row >out 2>err
     says 'for the header alone the command exited with status 1: each output is written with its own header, if it has one'
     [ "$(awk '{ n += $1 } END { print n }' out)" = 100 ]
+    # It is tried as often as a chunk: which command is the one that fails does not change the output.
+    job -i t.csv -j 1 --block 500 --retries 2 -- sh -c '[ -e once ] || ! touch once || exit 1; cat'
+    cmp t.csv out
     # If there is nothing but a header, it is the input.
     echo a,b >t.csv
     fails_with 1 -i t.csv -- false

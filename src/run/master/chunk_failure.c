@@ -697,7 +697,8 @@ enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *a
 
     if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
         CV_TRY(cv_recall_unread(run, attempt, err));
-    if (failed_for_head(run, &attempt->slot, end)) {
+    if (failed_for_head(run, &attempt->slot, end) &&
+        attempt->chunk.attempt > run->request->failures.retries) {
         cv_attempt_report(run, attempt, end, false);
         *out_over = true;
         return do_without_head(run, attempt, err);
