@@ -190,6 +190,7 @@ struct cleave_input {
      * records; other text: all leading lines that begin with this text. */
     const char *header_how;
     uint64_t records; /* above 0: chunks are multiples of this many records */
+    bool exact; /* with a weight: chunks have `records` records, whatever they weigh */
     /* Adjacent records with the same key stay in one chunk. The key is a column, or an
      * expression that matches it. NULL: the input may be cut between any two records. */
     const char *together;

@@ -74,6 +74,32 @@ END
     [[ $output =~ '"name": "b", "chunks": 6' ]]
 }
 
+@test "a worker that has rested gets other records while its own runs elsewhere" {
+    prepare
+    # The first record asks to be run later once, then it ends when all others have ended.
+    cat >command <<'END'
+#!/bin/sh
+read -r x
+if [ "$x" = 1 ] && ! mkdir asked 2>/dev/null; then
+    until [ "$(ls done | wc -l)" -eq 7 ]; do sleep 0.05; done
+elif [ "$x" = 1 ]; then
+    echo "Retry-After: 0.01" >&2
+    exit 75
+fi
+touch "done/$x"
+echo "$x"
+END
+    chmod +x command
+    seq 8 >in
+    local how
+    for how in '-N 1' '-N 1 --weight 1' '-L 1 --policy learn --param most=1'; do
+        rm -rf asked done
+        mkdir done
+        job -i in $how -j 2 -- ./command
+        cmp in out
+    done
+}
+
 @test "a trace shows the rest of a worker" {
     prepare
     once

@@ -57,6 +57,26 @@ SUM="awk -F'[:,}]' '{ n++; t += \$5 } END { print n, t }'"
     sort out | cmp sorted -
 }
 
+@test "with -N a chunk has N records, whatever they weigh" {
+    prepare
+    # Also if all weigh less than 1 together.
+    sed 's/"tokens": /"tokens": 0.0000/' in.jsonl >light.jsonl
+    for file in in light; do
+        for n in 1 3; do
+            job -i $file.jsonl --weight .usage.tokens -N $n -j 3 -- wc -l
+            [ "$(grep -cx $n out)" -eq $((200 / n)) ]
+            [ "$(wc -l <out)" -eq $(((200 + n - 1) / n)) ]
+            cat $file.jsonl | job --weight .usage.tokens -N $n -j 3 -i - -- wc -l
+            [ "$(wc -l <out)" -eq $(((200 + n - 1) / n)) ]
+        done
+    done
+    job -i in.jsonl --weight .usage.tokens -N 1 --unordered -j 1 -- "$SUM"
+    [ "$(head -n 20 out | sort -u)" = "1 900" ]
+    # With a size, chunks are multiples.
+    job -i in.jsonl --weight .usage.tokens -L 5 -j 3 -- wc -l
+    [ -z "$(awk '$1 % 5' out)" ]
+}
+
 @test "a column of csv has a number or a name, that of lines a number" {
     prepare
     { echo 'id,text,cost'; seq 50 | awk '{ print $1 ",\"a,b\"," $1 * 0.001 }'; } >in.csv
@@ -159,8 +179,10 @@ SUM="awk -F'[:,}]' '{ n++; t += \$5 } END { print n, t }'"
 }
 
 @test "options that do not go with weights are refused" {
-    refuses "--weight: expected none of --records and --fetch; --block N sizes chunks by weight" \
-        run --weight 1 --records 3 -- cat
+    refuses "--weight: expected files or a pipe, as --fetch does not know the records" run --weight 1 --fetch 'cat' -- cat
+    prepare
+    refuses "with --limit and --weight a chunk ends where a key is in use or by its weight: expected --block, got --records" \
+        run -i in.jsonl --weight .id --limit .id=1 -N 1 -- cat
     refuses "--weight-default needs --weight" run --weight-default 3 -- cat
 }
 

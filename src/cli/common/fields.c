@@ -49,6 +49,7 @@ static const struct {
     { "hosts.watched", "--hosts-file" },
     { "hosts.work_directory", "--workdir" },
     { "input.decode", "--decode" },
+    { "input.exact", "--records" },
     { "input.fetch", "--fetch" },
     { "input.files", "-i" },
     { "input.header", "--header" },

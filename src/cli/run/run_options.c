@@ -44,7 +44,7 @@ static const struct cv_option input_options[] = {
         "Treat the first record like all others, also of csv."),
     CV_OPTION(0, "--records", COUNT, "N", records,
         "Give every chunk N records, except the last of a file; with --block or --policy, a "
-        "multiple of N.", .min = 1, .max = 1e15),
+        "multiple of N. With --weight, slow workers leave heavy records to fast ones.", .min = 1, .max = 1e15),
     CV_OPTION(0, "--together", TEXT, "KEY", together,
         "Keep neighbouring records with the same key in one chunk. The key is a column, such "
         "as 2 (separated by tabs, with --split csv by its separator), or the match of an "
@@ -665,10 +665,8 @@ static const struct cv_option_rule rules[] = {
       "with --many items share commands: expected none of --tag, --results, --files, "
       "--journal, --weight, --limit, --costs, --transferfile, --return, --ungroup and "
       "--line-buffer" },
-    { CV_RUN_CHUNKS, "--weight", CV_EXCLUDES,
-      "--records --max-lines --max-replace-args --fetch",
-      "--weight: expected none of --records and --fetch; --block N sizes chunks by "
-      "weight" },
+    { CV_RUN_CHUNKS, "--weight", CV_EXCLUDES, "--fetch",
+      "--weight: expected files or a pipe, as --fetch does not know the records" },
     { CV_RUN_CHUNKS, "--limit", CV_EXCLUDES, "--fetch",
       "--limit: expected files or a pipe, as --fetch does not know the records" },
     { 0, "--weight-default", CV_NEEDS, "--weight", "--weight-default needs --weight" },

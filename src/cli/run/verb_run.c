@@ -228,8 +228,18 @@ static int open_report(struct whole_run *run)
     return cv_run_report_open(&run->report);
 }
 
+/* -N with --weight: the weights say who gets a chunk, not how large it is. */
+static bool has_exact_chunks(const struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+
+    return !run->has_items && values->weight != NULL && values->records > 0 &&
+           values->block <= 0 && values->policy == NULL;
+}
+
 static int fill_policy(struct whole_run *run)
 {
+    static const struct cleave_setting smallest = { "most", "1" };
     const struct cv_run_options *values = run->values;
     const bool limited = !run->has_items && values->limits.count > 0;
     struct cleave_policy_options *out = &run->request.policy;
@@ -244,7 +254,15 @@ static int fill_policy(struct whole_run *run)
     out->settings = settings.items;
     out->nsettings = settings.count;
     out->block = values->block;
-    if (values->records > 0 && values->block <= 0 && values->policy == NULL)
+    if (values->records > 0 && limited && values->weight != NULL)
+        return cv_refuse(
+            "with --limit and --weight a chunk ends where a key is in use or by "
+            "its weight: expected --block, got --records");
+    if (has_exact_chunks(run)) {
+        out->name = "learn";
+        out->settings = &smallest;
+        out->nsettings = 1;
+    } else if (values->records > 0 && values->block <= 0 && values->policy == NULL)
         out->block = limited ? (double)values->records
                              : 1; /* the first boundary: a group of records */
     else if (values->records > 0 && limited)
@@ -605,6 +623,7 @@ static int fill_streams(struct whole_run *run)
         .size = values->fetch_size,
         .weight = run->has_items ? NULL : values->weight,
         .weight_default = run->has_items ? 0 : values->weight_default,
+        .exact = has_exact_chunks(run),
         .max_record = cv_record_limit(values->max_record),
     };
     if (!run->has_items)

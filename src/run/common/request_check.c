@@ -39,6 +39,7 @@
     X(INPUT_WEIGHT_DEFAULT, "input.weight_default", input.weight_default != 0)        \
     X(INPUT_LIMITS, "input.limits", input.nlimits > 0)                                \
     X(INPUT_RECORDS, "input.records", input.records > 0)                              \
+    X(INPUT_EXACT, "input.exact", input.exact)                                        \
     X(INPUT_SIZE, "input.size", input.size != NULL)                                   \
     X(INPUT_PAIRS, "input.pairs", input.pairs != NULL)                                \
     X(INPUT_HEADER, "input.header", input.header)                                     \
@@ -110,6 +111,8 @@ static const struct rule {
     { INPUT_WEIGHT, 0, 0, BIT(ITEMS) | BIT(INPUT_FETCH) },
     { INPUT_LIMITS, 0, 0, BIT(ITEMS) | BIT(INPUT_FETCH) | BIT(INPUT_RECORDS) },
     { INPUT_WEIGHT_DEFAULT, 0, BIT(INPUT_WEIGHT), 0 },
+    { INPUT_EXACT, 0, BIT(INPUT_WEIGHT), 0 },
+    { INPUT_EXACT, 0, BIT(INPUT_RECORDS), 0 },
     { WINDOW, 0, BIT(PERSISTENT), BIT(BACKUPS) },
 };
 

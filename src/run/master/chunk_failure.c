@@ -742,11 +742,17 @@ static enum cleave_status leave_chunk(struct cv_exec_run *run, struct cv_attempt
 
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
-    /* Other domains will be tried; the policy does not know who had it last; or a range of as
-     * many bytes could have another number of records. */
+    /* Other domains will be tried, or the policy does not know who had it last. */
     if (attempt->chunk.past.count > 0 || attempt->chunk.runs_alone ||
-        attempt->chunk.copied || run->request->input.records > 0)
+        attempt->chunk.copied)
         return retry_later(run, attempt, err);
+    if (run->request->input.records > 0 && !run->queue.gets_losses) {
+        /* An order of as many bytes could have another number of records. The worker gets other
+         * work. */
+        cv_chunk_tell_over(run, attempt);
+        attempt->chunk.reported = CV_UNREPORTED;
+        return retry_later(run, attempt, err);
+    }
     run->queue.running--;
     return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
 }

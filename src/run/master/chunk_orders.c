@@ -203,6 +203,8 @@ static double most_of(struct cv_exec_run *run, uint32_t worker,
     const double wanted = cv_order_queue_size(&run->queue, pending);
     const double max = (double)run->request->items.max;
 
+    if (run->request->input.exact)
+        return 0; /* one group of records, with whatever weight */
     return max > 1 ? fmin(wanted, max)
                    : fmin(wanted, cv_start_rates_share(run, worker, true));
 }
