@@ -552,40 +552,6 @@ static int measure_files(struct sizes *sizes, bool *out_all)
     return err.status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
 }
 
-static int copy_value(const struct cv_item_arguments *arguments, uint64_t item,
-                      const struct cv_item_key *key, struct cv_text *out)
-{
-    const size_t at = key->column > 0 ? key->column - 1 : 0;
-    const char *text = at < arguments->count ? arguments->items[at] : "";
-    struct cv_key_text found = { text, strlen(text) };
-
-    if (key->column > arguments->count && !key->optional)
-        return cv_refuse("%s: item %llu has no column %zu; --colsep sets the separator",
-                         key->option, (unsigned long long)item + 1, key->column);
-    if (key->column == 0 &&
-        (!cv_weight_find_field(text, strlen(text), key->field, &found) ||
-         (found.length == 0 && !key->optional)))
-        return cv_refuse("%s: item %llu: expected a JSON object with %s, got '%s'",
-                         key->option, (unsigned long long)item + 1, CV_ECHO(key->field),
-                         CV_ECHO(text));
-    cv_text_add(out, "%.*s", (int)found.length, found.bytes);
-    return out->failed ? cv_no_memory(key->option) : CV_EXIT_DONE;
-}
-
-int cv_item_value(const struct cv_item_commands *commands, uint64_t item,
-                  const struct cv_item_key *key, struct cv_text *out)
-{
-    struct cv_item_arguments arguments = { .items = NULL };
-    struct cleave_error err;
-    const int status =
-        cv_item_arguments_get(commands, item, &arguments, &err) == CLEAVE_OK
-            ? copy_value(&arguments, item, key, out)
-            : cv_print_status(&err);
-
-    cv_item_arguments_done(&arguments);
-    return status;
-}
-
 static int read_values(struct sizes *sizes, const struct cv_item_key *key)
 {
     int status = CV_EXIT_DONE;

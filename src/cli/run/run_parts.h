@@ -130,6 +130,16 @@ int cv_halt_read(const char *text, struct cleave_failure_options *out);
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
+/* A value of each item: a column, or if that is 0 a field of the JSON object in its first column. */
+struct cv_item_key {
+    const char *option; /* for messages */
+    size_t column;
+    const char *field;
+    bool optional; /* it may be missing or empty */
+};
+/* Append it. Returns an exit status. */
+int cv_item_value(const struct cv_item_commands *commands, uint64_t item,
+                  const struct cv_item_key *key, struct cv_text *out);
 /* The limits of --limit for items, and for the records of an input (run_limits.c). */
 int cv_run_limits_fill(const struct cv_call *call,
                        const struct cv_item_commands *commands, struct cleave_items *out);
@@ -270,16 +280,6 @@ void cv_run_items_done(struct cv_run_items *items);
 /* Ask for them instead of an input, with their sizes if these are known. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       uint32_t workers, struct cleave_execution *out);
-/* A value of each item: a column, or if that is 0 a field of the JSON object in its first column. */
-struct cv_item_key {
-    const char *option; /* for messages */
-    size_t column;
-    const char *field;
-    bool optional; /* it may be missing or empty */
-};
-/* Append it. Returns an exit status. */
-int cv_item_value(const struct cv_item_commands *commands, uint64_t item,
-                  const struct cv_item_key *key, struct cv_text *out);
 /* --dry-run: the command lines. */
 int cv_run_items_show(struct cv_run_items *items);
 
