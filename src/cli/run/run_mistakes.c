@@ -479,20 +479,25 @@ void cv_run_line_add(const struct cv_call *call, const char *const *more,
     }
 }
 
-/* Output of each command may depend on records of other chunks. */
-static void hint_neighbours(const struct cv_call *call)
+/* The words after `cleave check` for this call. */
+static const char *check_words(const struct cv_call *call)
 {
     static const char *const none[] = { NULL };
     struct cv_text text = { NULL, 0, 0, false };
+    const char *words;
 
-    if (!cv_keeps_records(call))
-        return;
     cv_run_line_add(call, none, &text);
-    if (!text.failed)
+    words = cv_text_take(&text, call->arena);
+    return words != NULL ? words : "";
+}
+
+/* Output of each command may depend on records of other chunks. */
+static void hint_neighbours(const struct cv_call *call)
+{
+    if (cv_keeps_records(call))
         cv_print_note("each command saw only its chunk, from line 1; to see whether that "
                       "matters: cleave check%s",
-                      text.bytes);
-    cv_text_done(&text);
+                      check_words(call));
 }
 
 /* Each chunk wrote the same few lines for many, or began with the same line: perhaps one result of
@@ -500,28 +505,22 @@ static void hint_neighbours(const struct cv_call *call)
 static bool hint_check(const struct cv_call *call,
                        const struct cleave_execution_result *result, uint64_t chunks)
 {
-    static const char *const none[] = { NULL };
     const bool few =
         result->same_lines > 0 && result->input_bytes > FEW_RATIO * result->output_bytes;
-    struct cv_text text = { NULL, 0, 0, false };
 
-    if (!few && result->same_line[0] == '\0')
-        return false;
-    cv_run_line_add(call, none, &text);
-    if (!text.failed && few)
+    if (few)
         cv_print_note("each of %" PRIu64 " chunks wrote %" PRIu32
                       " line%s; if one result "
                       "is meant: cleave check%s",
                       chunks, result->same_lines, result->same_lines == 1 ? "" : "s",
-                      text.bytes);
-    else if (!text.failed)
+                      check_words(call));
+    else if (result->same_line[0] != '\0')
         cv_print_note("each of %" PRIu64 " outputs begins with the same %s; if that is "
                       "wrong: cleave check%s",
                       chunks,
                       CV_IS_ONE_OF(result->same_line, "0", "1") ? "number" : "line",
-                      text.bytes);
-    cv_text_done(&text);
-    return true;
+                      check_words(call));
+    return few || result->same_line[0] != '\0';
 }
 
 /* Whether a hint was printed. */

@@ -195,6 +195,9 @@ enum cleave_status cv_crew_find(const struct cv_run_options *values,
 
 enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long */
 
+/* The program that nodes start: the one that was given, or this one. */
+const char *cv_run_program(const char *given, struct cv_arena *arena);
+
 /* Check that --slurm is used in a Slurm job, and that srun has not started several processes
  * that would each do all of the work. */
 int cv_run_slurm_check(const struct cv_run_options *values);
