@@ -323,9 +323,8 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 /* The named reduction that combines the outputs of chunks, by the name of the program, in the arena;
  * "": there is none; NULL: concatenation is right, or the program is not known. */
 const char *cv_run_reduce_guess(const struct cv_call *call);
-/* Add " -i FILE", the other options of the input, these words (NULL: none) and the command. */
-void cv_run_line_add(const struct cv_call *call, const char *const *words,
-                     struct cv_text *out);
+/* " -i FILE", the other options of the input, these words (NULL: none) and the command. */
+const char *cv_run_line(const struct cv_call *call, const char *const *words);
 /* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
     bool all;    /* all chunks failed */

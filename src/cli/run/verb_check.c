@@ -570,7 +570,6 @@ static void show_run(const struct check *check, const char *name)
 {
     const char *words[4] = { NULL };
     size_t count = 0;
-    struct cv_text text = { NULL, 0, 0, false };
 
     if (check->runs.no_header)
         words[count++] = "--no-header";
@@ -580,10 +579,7 @@ static void show_run(const struct check *check, const char *name)
         words[count++] = "--reduce";
         words[count] = name;
     }
-    cv_run_line_add(check->runs.call, words, &text);
-    if (!text.failed)
-        cv_print_note("to run it: cleave run%s", text.bytes);
-    cv_text_done(&text);
+    cv_print_note("to run it: cleave run%s", cv_run_line(check->runs.call, words));
 }
 
 static uint64_t sample_bytes(const struct check *check)

@@ -225,10 +225,7 @@ static void add_run_words(const struct job *job, struct cv_text *out)
         cv_text_add(out, " --journal ");
         cv_shell_word_add(out, journal.failed ? "" : journal.bytes);
     }
-    for (size_t i = 0; i < job->nwords; i++) {
-        cv_text_add(out, " ");
-        cv_shell_word_add(out, job->words[i]);
-    }
+    cv_shell_words_append(out, job->words, job->nwords);
     cv_text_end(&journal, out);
 }
 
