@@ -73,6 +73,14 @@ void cv_shell_words_add(struct cv_text *out, const char *const *words)
     add_words(out, words, cv_shell_word_add);
 }
 
+void cv_shell_words_append(struct cv_text *out, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        cv_text_add(out, " ");
+        cv_shell_word_add(out, words[i]);
+    }
+}
+
 void cv_sh_words_add(struct cv_text *out, const char *const *words)
 {
     add_words(out, words, add_for_sh);

@@ -12,6 +12,8 @@
 void cv_shell_word_add(struct cv_text *out, const char *word);
 /* Add all words up to NULL, separated by spaces. */
 void cv_shell_words_add(struct cv_text *out, const char *const *words);
+/* Add `count` words to a line that has begun: a space before each. */
+void cv_shell_words_append(struct cv_text *out, const char *const *words, size_t count);
 /* Add all words for any sh, which may not know $'...'. */
 void cv_sh_words_add(struct cv_text *out, const char *const *words);
 /* Add a line for a login shell of any kind, such as csh or fish, that passes the script

@@ -108,10 +108,7 @@ static int refuse_program(int count, const char *const *words)
         if (strcmp(words[0], others[i][0]) != 0)
             continue;
         cv_text_add(&line, "cleave %s", others[i][1]);
-        for (int k = 1; k < count; k++) {
-            cv_text_add(&line, " ");
-            cv_shell_word_add(&line, words[k]);
-        }
+        cv_shell_words_append(&line, (const char *const *)words + 1, (size_t)count - 1);
         status = cv_refuse("unknown command '%s'; instead: %s", words[0],
                            line.failed ? others[i][1] : line.bytes);
     }

@@ -137,7 +137,7 @@ static void put_string(struct cv_json *json, const char *text)
         unsigned char c = (unsigned char)text[at];
 
         n = c < 0x80 ? 1 : cv_utf8(text + at, length - at, NULL);
-        if (n > 0 && c >= 0x20 && c != '"' && c != '\\')
+        if (n > 0 && c >= 0x20 && c != '"' && c != '\\' && (c != '<' || !json->in_page))
             continue;
         put(json, text + done, at - done);
         if (n > 0)
@@ -213,10 +213,10 @@ void cv_json_bool(struct cv_json *json, bool value)
     put_text(json, value ? "true" : "false");
 }
 
-void cv_json_null(struct cv_json *json)
+void cv_json_raw(struct cv_json *json, const char *bytes)
 {
     before_value(json);
-    put_text(json, "null");
+    put_text(json, bytes);
 }
 
 static void put_key(struct cv_json *json, const char *key)

@@ -22,6 +22,7 @@ struct cv_json {
     FILE *file;         /* borrowed                                               */
     bool failed;        /* a write failed                                         */
     bool pretty;        /* indented by two spaces a level                         */
+    bool in_page;       /* no text may end a script: escape '<'                   */
     bool line_next;     /* write the next list or object in one line */
     bool after_key;     /* a key was written, its value not yet                   */
     unsigned depth;     /* open objects and lists                                 */
@@ -50,7 +51,8 @@ void cv_json_number(struct cv_json *json, double value);
 void cv_json_whole(struct cv_json *json, int64_t value);
 void cv_json_count(struct cv_json *json, uint64_t value);
 void cv_json_bool(struct cv_json *json, bool value);
-void cv_json_null(struct cv_json *json);
+/* The begin of a value, whose rest the caller writes to the file. */
+void cv_json_raw(struct cv_json *json, const char *bytes);
 
 /* Key and value. With key NULL the value is an element of a list. */
 void cv_field_object(struct cv_json *json, const char *key);

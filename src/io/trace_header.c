@@ -230,34 +230,24 @@ static enum cleave_status read_text(struct cv_trace_lines *lines, const char **o
                         : cv_fail_memory(lines->in.err, "the header of a trace");
 }
 
-/* An object; `read` takes the value of each key, and skips those that it does not know. */
-static enum cleave_status
-read_object(struct cv_trace_lines *lines,
-            enum cleave_status (*read)(void *context, const char *key), void *context)
-{
-    bool first = true, more;
-    const char *key;
-    char name[24]; /* a copy: a value that is a string replaces the key */
-
-    CV_TRY(cv_json_in_open(&lines->in, '{'));
-    for (;;) {
-        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more));
-        if (!more)
-            return CLEAVE_OK;
-        CV_TRY(cv_json_in_key(&lines->in, &key));
-        snprintf(name, sizeof name, "%s", key);
-        CV_TRY(read(context, name));
-    }
-}
+/* The header that is being read. */
+struct reading {
+    struct cv_trace_lines *lines;
+    struct cleave_trace_facts facts;
+    struct cleave_policy_input told;
+    const char *field; /* a list or an object that is being read */
+    size_t ngroups;    /* workers with a group */
+};
 
 /* A list, or an object if `bracket` is '{', of elements of `size` bytes that `read` takes;
  * *out is an array of *out_count in the arena. If there are more than `most`, reading stops
  * and *out_count is most + 1. */
 static enum cleave_status
-read_list(struct cv_trace_lines *lines, char bracket, size_t size, size_t most,
-          enum cleave_status (*read)(void *context, void *element), void *context,
-          void *out, size_t *out_count)
+read_list(struct reading *reading, char bracket, size_t size, size_t most,
+          enum cleave_status (*read)(struct reading *reading, void *element), void *out,
+          size_t *out_count)
 {
+    struct cv_trace_lines *lines = reading->lines;
     enum cleave_status status = cv_json_in_open(&lines->in, bracket);
     char *elements = NULL;
     void *kept = NULL;
@@ -271,7 +261,7 @@ read_list(struct cv_trace_lines *lines, char bracket, size_t size, size_t most,
         if (count > capacity && !cv_grow_array(&elements, &capacity, count, size))
             status = cv_fail_memory(lines->in.err, "the header of a trace");
         else
-            status = read(context, elements + (count - 1) * size);
+            status = read(reading, elements + (count - 1) * size);
     }
     if (status == CLEAVE_OK && count <= most) {
         kept = cv_array(lines->arena, count, size);
@@ -286,17 +276,78 @@ read_list(struct cv_trace_lines *lines, char bracket, size_t size, size_t most,
     return status;
 }
 
-struct reading {
-    struct cv_trace_lines *lines;
-    struct cleave_policy_input *told;
-    const char *field; /* that is being read */
-    size_t ngroups;    /* workers with a group */
+/* A member of an object, and where its value goes. */
+struct member {
+    const char *key; /* NULL ends a table */
+    enum { TEXT, NUMBER, POSITIVE, COUNT, FLAG, WORKER, LIST, READ } type;
+    void *value;
+    size_t *count; /* of a list, with the size of an element */
+    size_t size;
+    char bracket;
+    enum cleave_status (*element)(struct reading *reading, void *element);
+    enum cleave_status (*read)(struct reading *reading); /* for READ */
+    enum { BOTH, LOAD, REDUCTION } of;                   /* other tasks do not read it */
 };
 
-static enum cleave_status read_positive(void *context, void *element)
-{
-    const struct reading *reading = context;
+#define LIST_OF(items, n, opens, reads)                                        \
+    LIST, &(items), .count = (n), .size = sizeof *(items), .bracket = (opens), \
+                    .element = (reads)
 
+static enum cleave_status read_member(struct reading *reading, const char *key,
+                                      const struct member *member)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    const bool load = lines->task == CLEAVE_TASK_LOAD;
+
+    while (member->key != NULL &&
+           (strcmp(member->key, key) != 0 || member->of == (load ? REDUCTION : LOAD)))
+        member++;
+    if (member->key == NULL)
+        return skip(lines, 0);
+    switch (member->type) {
+    case TEXT:
+        return read_text(lines, member->value);
+    case NUMBER:
+        return cv_json_in_number(&lines->in, member->value);
+    case POSITIVE:
+        return cv_json_in_positive(&lines->in, key, member->value);
+    case COUNT:
+        return cv_json_in_count(&lines->in, member->value);
+    case FLAG:
+        return cv_json_in_bool(&lines->in, member->value);
+    case WORKER:
+        return cv_trace_worker(lines, reading->field, member->value);
+    default:
+        reading->field = key;
+        return member->type == READ
+                   ? member->read(reading)
+                   : read_list(reading, member->bracket, member->size, SIZE_MAX,
+                               member->element, member->value, member->count);
+    }
+}
+
+/* An object; unknown members are skipped. */
+static enum cleave_status read_object(struct reading *reading,
+                                      const struct member *members)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    bool first = true, more;
+    const char *key;
+    char name[24]; /* a copy: a value that is a string replaces the key */
+
+    CV_TRY(cv_json_in_open(in, '{'));
+    for (;;) {
+        CV_TRY(cv_json_in_more(in, '}', &first, &more));
+        if (!more)
+            return CLEAVE_OK;
+        CV_TRY(cv_json_in_key(in, &key));
+        snprintf(name, sizeof name, "%s", key);
+        CV_TRY(read_member(reading, name, members));
+    }
+}
+
+static enum cleave_status read_positive(struct reading *reading, void *element)
+{
     return cv_json_in_positive(&reading->lines->in, reading->field, element);
 }
 
@@ -304,8 +355,7 @@ static enum cleave_status read_positive(void *context, void *element)
 static enum cleave_status read_numbers(struct reading *reading, double **out,
                                        size_t *out_count)
 {
-    return read_list(reading->lines, '[', sizeof **out, SIZE_MAX, read_positive, reading,
-                     out, out_count);
+    return read_list(reading, '[', sizeof **out, SIZE_MAX, read_positive, out, out_count);
 }
 
 /* A list of exactly `count` numbers. */
@@ -328,11 +378,11 @@ static enum cleave_status read_exactly(struct reading *reading, size_t count, do
     return CLEAVE_OK;
 }
 
-static enum cleave_status read_worker(void *context, void *element)
+static enum cleave_status read_worker(struct reading *reading, void *element)
 {
     double costs[CV_WORKER_FIELDS] = { 0 };
 
-    CV_TRY(read_exactly(context, CV_WORKER_FIELDS, costs));
+    CV_TRY(read_exactly(reading, CV_WORKER_FIELDS, costs));
     for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
         *cv_worker_cost(element, &cv_worker_fields[i]) = costs[i];
     return CLEAVE_OK;
@@ -345,20 +395,20 @@ static enum cleave_status read_workers(struct reading *reading)
     struct cleave_worker *workers;
     size_t count;
 
-    CV_TRY(read_list(lines, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
-                     reading, &workers, &count));
+    CV_TRY(read_list(reading, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
+                     &workers, &count));
     if (count > CLEAVE_MAX_WORKERS)
         return cv_json_in_fail(&lines->in, at, reading->field,
                                "expected the costs of %u workers or more, got too many",
                                lines->nworkers);
-    reading->told->view.workers = workers;
-    reading->told->view.nworkers = (uint32_t)count;
+    reading->told.view.workers = workers;
+    reading->told.view.nworkers = (uint32_t)count;
     return CLEAVE_OK;
 }
 
 static enum cleave_status read_alike(struct reading *reading)
 {
-    struct cleave_view *view = &reading->told->view;
+    struct cleave_view *view = &reading->told.view;
     struct cv_trace_lines *lines = reading->lines;
     const uint32_t listed = view->workers != NULL ? view->nworkers : 0;
     const char *at = cv_json_in_skip(&lines->in);
@@ -380,7 +430,7 @@ static enum cleave_status read_alike(struct reading *reading)
 }
 
 /* One number per node. */
-static enum cleave_status read_each(struct reading *reading, const double **out)
+static enum cleave_status read_each(struct reading *reading)
 {
     struct cv_trace_lines *lines = reading->lines;
     const uint32_t count = lines->nworkers;
@@ -392,7 +442,10 @@ static enum cleave_status read_each(struct reading *reading, const double **out)
                                "expected %u numbers, got fewer", count);
     if (!CV_NEW(lines->arena, each_s, count))
         return cv_fail_memory(lines->in.err, "the header of a trace");
-    *out = each_s;
+    if (strcmp(reading->field, "ready") == 0)
+        reading->told.view.ready_s = each_s;
+    else
+        reading->told.view.compute_each_s = each_s;
     return read_exactly(reading, count, each_s);
 }
 
@@ -404,9 +457,8 @@ static enum cleave_status fail_count(struct reading *reading)
 }
 
 /* Pairs of time and factor in increasing time, as in platform files. */
-static enum cleave_status read_profile(void *context, void *element)
+static enum cleave_status read_profile(struct reading *reading, void *element)
 {
-    struct reading *reading = context;
     struct cv_trace_lines *lines = reading->lines;
     const char *at = lines->in.at;
     struct cleave_step *steps;
@@ -435,9 +487,9 @@ static enum cleave_status read_profiles(struct reading *reading)
     struct cleave_profile *profiles;
     size_t count;
 
-    CV_TRY(read_list(reading->lines, '[', sizeof *profiles, reading->lines->nworkers,
-                     read_profile, reading, &profiles, &count));
-    reading->told->view.profiles = profiles;
+    CV_TRY(read_list(reading, '[', sizeof *profiles, reading->lines->nworkers,
+                     read_profile, &profiles, &count));
+    reading->told.view.profiles = profiles;
     return count == reading->lines->nworkers ? CLEAVE_OK : fail_count(reading);
 }
 
@@ -451,7 +503,7 @@ static enum cleave_status read_memory(struct reading *reading)
         return fail_count(reading);
     for (size_t w = 0; w < count; w++)
         memory[w] = memory[w] > 0 ? memory[w] : INFINITY;
-    reading->told->view.memory = memory;
+    reading->told.view.memory = memory;
     return CLEAVE_OK;
 }
 
@@ -464,7 +516,7 @@ static enum cleave_status read_ready_model(struct reading *reading)
     CV_TRY(cv_json_in_count(&lines->in, &model));
     if (model > CLEAVE_READY_MERGE)
         return cv_json_in_fail(&lines->in, at, reading->field, "expected 0, 1 or 2");
-    reading->told->view.ready_model = (enum cleave_ready_model)model;
+    reading->told.view.ready_model = (enum cleave_ready_model)model;
     return CLEAVE_OK;
 }
 
@@ -474,8 +526,8 @@ static enum cleave_status read_sizes(struct reading *reading)
     size_t count;
 
     CV_TRY(read_numbers(reading, &sizes, &count));
-    reading->told->view.sizes = sizes;
-    reading->told->view.nitems = count;
+    reading->told.view.sizes = sizes;
+    reading->told.view.nitems = count;
     return CLEAVE_OK;
 }
 
@@ -496,14 +548,14 @@ static enum cleave_status read_groups(struct reading *reading)
                                    "expected the number of a group for each worker");
         groups[w] = (uint32_t)numbers[w];
     }
-    reading->told->view.groups = groups;
+    reading->told.view.groups = groups;
     reading->ngroups = count;
     return CLEAVE_OK;
 }
 
-static enum cleave_status read_setting(void *context, void *element)
+static enum cleave_status read_setting(struct reading *reading, void *element)
 {
-    struct cv_trace_lines *lines = context;
+    struct cv_trace_lines *lines = reading->lines;
     struct cleave_setting *setting = element;
     const char *key;
 
@@ -519,113 +571,73 @@ static enum cleave_status read_folders(struct reading *reading)
     uint64_t count;
 
     CV_TRY(cv_json_in_count(&reading->lines->in, &count));
-    reading->told->view.folders = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+    reading->told.view.folders = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
     return CLEAVE_OK;
 }
 
-/* Members that only a load, or only a reduction, has. */
-static enum cleave_status read_of_task(struct reading *reading)
+/* The value of "told", when port and number of workers are known. */
+static enum cleave_status read_told(struct reading *reading)
 {
-    static const struct {
-        const char *key;
-        enum cleave_status (*read)(struct reading *reading);
-    } members[] = {
-        { "sizes", read_sizes },       { "workers", read_workers },
-        { "alike", read_alike },       { "memory", read_memory },
-        { "profiles", read_profiles }, { "groups", read_groups },
-    };
-    struct cleave_view *view = &reading->told->view;
-    const bool load = reading->lines->task == CLEAVE_TASK_LOAD;
-
-    for (size_t i = 0; load && i < sizeof members / sizeof *members; i++)
-        if (strcmp(reading->field, members[i].key) == 0)
-            return members[i].read(reading);
-    if (strcmp(reading->field, "compute_each") == 0 && !load)
-        return read_each(reading, &view->compute_each_s);
-    if (strcmp(reading->field, "ready") == 0 && !load)
-        return read_each(reading, &view->ready_s);
-    return skip(reading->lines, 0);
-}
-
-static enum cleave_status read_member(void *context, const char *key)
-{
-    struct reading *reading = context;
     struct cv_trace_lines *lines = reading->lines;
-    struct cleave_policy_input *told = reading->told;
+    struct cleave_policy_input *told = &reading->told;
     struct cleave_view *view = &told->view;
-    const struct {
-        const char *key;
-        double *number;
-        bool *flag;
-    } members[] = {
-        { "units", &view->units_total, NULL },
-        { "result_ratio", &view->result_ratio, NULL },
-        { "lifespan", &view->lifespan_s, NULL },
-        { "error", &view->error, NULL },
-        { "transfer", &view->transfer_s, NULL },
-        { "compute", &view->compute_s, NULL },
-        { "ahead", &view->ahead, NULL },
-        { "hold", &view->hold, NULL },
-        { "unequal", &view->unequal, NULL },
-        { "burst", &view->burst_s, NULL },
-        { "varies", &view->varies, NULL },
-        { "supply", &told->input, NULL },
-        { "sends_first", NULL, &view->sends_first },
-        { "real", NULL, &view->real },
-        { "measured", NULL, &view->measured },
-        { "opens", NULL, &view->opens },
-        { "copies", NULL, &view->copies },
-        { "changing", NULL, &told->changing },
-        { "folds_apart", NULL, &view->folds_apart },
-        { "before_round", NULL, &view->before_round },
+    const struct member members[] = {
+        { .key = "seed", COUNT, &view->seed },
+        { .key = "units", POSITIVE, &view->units_total },
+        { .key = "result_ratio", POSITIVE, &view->result_ratio },
+        { .key = "lifespan", POSITIVE, &view->lifespan_s },
+        { .key = "error", POSITIVE, &view->error },
+        { .key = "transfer", POSITIVE, &view->transfer_s },
+        { .key = "compute", POSITIVE, &view->compute_s },
+        { .key = "ahead", POSITIVE, &view->ahead },
+        { .key = "hold", POSITIVE, &view->hold },
+        { .key = "unequal", POSITIVE, &view->unequal },
+        { .key = "burst", POSITIVE, &view->burst_s },
+        { .key = "varies", POSITIVE, &view->varies },
+        { .key = "supply", POSITIVE, &told->input },
+        { .key = "sends_first", FLAG, &view->sends_first },
+        { .key = "real", FLAG, &view->real },
+        { .key = "measured", FLAG, &view->measured },
+        { .key = "opens", FLAG, &view->opens },
+        { .key = "copies", FLAG, &view->copies },
+        { .key = "changing", FLAG, &told->changing },
+        { .key = "folds_apart", FLAG, &view->folds_apart },
+        { .key = "before_round", FLAG, &view->before_round },
+        { .key = "reads", TEXT, &told->reads },
+        { .key = "folders", READ, .read = read_folders },
+        { .key = "params", LIST_OF(told->settings, &told->nsettings, '{', read_setting) },
+        { .key = "ready_model", READ, .read = read_ready_model },
+        { .key = "sizes", READ, .read = read_sizes, .of = LOAD },
+        { .key = "workers", READ, .read = read_workers, .of = LOAD },
+        { .key = "alike", READ, .read = read_alike, .of = LOAD },
+        { .key = "memory", READ, .read = read_memory, .of = LOAD },
+        { .key = "profiles", READ, .read = read_profiles, .of = LOAD },
+        { .key = "groups", READ, .read = read_groups, .of = LOAD },
+        { .key = "compute_each", READ, .read = read_each, .of = REDUCTION },
+        { .key = "ready", READ, .read = read_each, .of = REDUCTION },
+        { .key = NULL },
     };
-
-    reading->field = key;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (strcmp(key, members[i].key) == 0)
-            return members[i].number != NULL
-                       ? cv_json_in_positive(&lines->in, key, members[i].number)
-                       : cv_json_in_bool(&lines->in, members[i].flag);
-    if (strcmp(key, "seed") == 0)
-        return cv_json_in_count(&lines->in, &view->seed);
-    if (strcmp(key, "folders") == 0)
-        return read_folders(reading);
-    if (strcmp(key, "reads") == 0)
-        return read_text(lines, &told->reads);
-    if (strcmp(key, "params") == 0)
-        return read_list(lines, '{', sizeof *told->settings, SIZE_MAX, read_setting,
-                         lines, &told->settings, &told->nsettings);
-    return strcmp(key, "ready_model") == 0 ? read_ready_model(reading)
-                                           : read_of_task(reading);
-}
-
-/* Read the value of "told" into the arena of `lines`, whose port and number of workers are
- * known. Unknown members are skipped. */
-static enum cleave_status trace_policy_input_read(struct cv_trace_lines *lines,
-                                                  struct cleave_policy_input *out)
-{
-    struct cleave_policy_input told = { .view = { .nworkers = lines->nworkers,
-                                                  .port = lines->port,
-                                                  .units_total = INFINITY } };
-    struct reading reading = { lines, &told, NULL, 0 };
     const char *at = cv_json_in_skip(&lines->in);
 
-    CV_TRY(read_object(lines, read_member, &reading));
-    if (told.view.groups != NULL && reading.ngroups != told.view.nworkers)
+    *told = (struct cleave_policy_input){ .view = { .nworkers = lines->nworkers,
+                                                    .port = lines->port,
+                                                    .units_total = INFINITY } };
+    reading->facts.told = told;
+    CV_TRY(read_object(reading, members));
+    if (view->groups != NULL && reading->ngroups != view->nworkers)
         return cv_json_in_fail(&lines->in, at, "groups",
                                "expected the number of a group for each worker");
-    if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
+    if (lines->task == CLEAVE_TASK_LOAD && view->workers == NULL)
         return cv_json_in_fail(&lines->in, at, "told",
                                "expected the costs of the workers");
     /* More workers than the header names are places that no worker took in a real run. */
-    if (lines->task == CLEAVE_TASK_LOAD && told.view.nworkers < lines->nworkers)
+    if (lines->task == CLEAVE_TASK_LOAD && view->nworkers < lines->nworkers)
         return cv_json_in_fail(&lines->in, at, "told",
                                "expected the costs of %u workers or more, got fewer",
                                lines->nworkers);
     if (lines->task == CLEAVE_TASK_REDUCE)
-        told.view.units_total = 0;
-    told.view.units_left = told.view.units_total;
-    *out = told;
+        view->units_total = 0;
+    view->units_left = view->units_total;
     return CLEAVE_OK;
 }
 
@@ -718,77 +730,50 @@ void cv_trace_header_write(struct cv_json *json, const struct cv_trace_workers *
     cv_json_close(json);
 }
 
-struct about {
-    struct cv_trace_lines *lines;
-    struct cleave_trace_facts facts;
-    struct cleave_policy_input told;
-    struct cleave_left_out *left_out;     /* the element that is being read */
-    struct cleave_trace_failure *failure; /* the same */
-};
-
-static enum cleave_status read_bound(void *context, const char *key)
+static enum cleave_status read_bound(struct reading *reading)
 {
-    struct about *about = context;
+    const struct member members[] = {
+        { .key = "name", TEXT, &reading->facts.bound.name },
+        { .key = "value", NUMBER, &reading->facts.bound.value_s },
+        { .key = NULL },
+    };
 
-    if (strcmp(key, "name") == 0)
-        return read_text(about->lines, &about->facts.bound.name);
-    if (strcmp(key, "value") == 0)
-        return cv_json_in_number(&about->lines->in, &about->facts.bound.value_s);
-    return skip(about->lines, 0);
+    return read_object(reading, members);
 }
 
-static enum cleave_status read_left_out_key(void *context, const char *key)
+static enum cleave_status read_left_out(struct reading *reading, void *element)
 {
-    struct about *about = context;
+    struct cleave_left_out *left_out = element;
+    const struct member members[] = {
+        { .key = "worker", WORKER, &left_out->worker },
+        { .key = "reason", TEXT, &left_out->reason },
+        { .key = NULL },
+    };
 
-    if (strcmp(key, "worker") == 0)
-        return cv_trace_worker(about->lines, "left_out", &about->left_out->worker);
-    if (strcmp(key, "reason") == 0)
-        return read_text(about->lines, &about->left_out->reason);
-    return skip(about->lines, 0);
+    *left_out = (struct cleave_left_out){ 0, "" };
+    return read_object(reading, members);
 }
 
-/* {"worker": NAME, "reason": TEXT} */
-static enum cleave_status read_left_out(void *context, void *element)
+static enum cleave_status read_failure(struct reading *reading, void *element)
 {
-    struct about *about = context;
+    struct cleave_trace_failure *failure = element;
+    const struct member members[] = {
+        { .key = "worker", WORKER, &failure->worker },
+        { .key = "chunk", COUNT, &failure->chunk },
+        { .key = "attempts", COUNT, &failure->attempts },
+        { .key = "what", TEXT, &failure->what },
+        { .key = "how", TEXT, &failure->how },
+        { .key = "stderr", TEXT, &failure->errors },
+        { .key = NULL },
+    };
 
-    about->left_out = element;
-    *about->left_out = (struct cleave_left_out){ 0, "" };
-    return read_object(about->lines, read_left_out_key, about);
+    *failure = (struct cleave_trace_failure){ .what = "", .how = "" };
+    return read_object(reading, members);
 }
 
-static enum cleave_status read_failure_key(void *context, const char *key)
+static enum cleave_status read_start(struct reading *reading, void *element)
 {
-    struct about *about = context;
-    struct cleave_trace_failure *failure = about->failure;
-
-    if (strcmp(key, "worker") == 0)
-        return cv_trace_worker(about->lines, "failures", &failure->worker);
-    if (strcmp(key, "chunk") == 0)
-        return cv_json_in_count(&about->lines->in, &failure->chunk);
-    if (strcmp(key, "attempts") == 0)
-        return cv_json_in_count(&about->lines->in, &failure->attempts);
-    if (strcmp(key, "what") == 0)
-        return read_text(about->lines, &failure->what);
-    if (strcmp(key, "how") == 0)
-        return read_text(about->lines, &failure->how);
-    return strcmp(key, "stderr") == 0 ? read_text(about->lines, &failure->errors)
-                                      : skip(about->lines, 0);
-}
-
-static enum cleave_status read_failure(void *context, void *element)
-{
-    struct about *about = context;
-
-    about->failure = element;
-    *about->failure = (struct cleave_trace_failure){ .what = "", .how = "" };
-    return read_object(about->lines, read_failure_key, about);
-}
-
-static enum cleave_status read_start(void *context, void *element)
-{
-    struct cv_json_in *in = &((struct about *)context)->lines->in;
+    struct cv_json_in *in = &reading->lines->in;
     double *start_s = element;
 
     *start_s = NAN;
@@ -796,44 +781,30 @@ static enum cleave_status read_start(void *context, void *element)
                                       : cv_json_in_positive(in, "starts", start_s);
 }
 
-static enum cleave_status read_fact(void *context, const char *key)
+static enum cleave_status read_facts(struct reading *reading)
 {
-    struct about *about = context;
-    struct cv_trace_lines *lines = about->lines;
-    struct cleave_trace_facts *facts = &about->facts;
-    const struct {
-        const char *key;
-        const char **text;
-        double *number;
-    } members[] = {
-        { "version", &facts->version, NULL },     { "command", &facts->command, NULL },
-        { "engine", &facts->engine, NULL },       { "noise", &facts->noise, NULL },
-        { "picked", &facts->picked, NULL },       { "why", &facts->why, NULL },
-        { "lifespan", NULL, &facts->lifespan_s }, { "failed", NULL, &facts->failed },
-        { "left", NULL, &facts->left },
+    struct cleave_trace_facts *facts = &reading->facts;
+    const struct member members[] = {
+        { .key = "version", TEXT, &facts->version },
+        { .key = "command", TEXT, &facts->command },
+        { .key = "engine", TEXT, &facts->engine },
+        { .key = "noise", TEXT, &facts->noise },
+        { .key = "picked", TEXT, &facts->picked },
+        { .key = "why", TEXT, &facts->why },
+        { .key = "lifespan", NUMBER, &facts->lifespan_s },
+        { .key = "failed", NUMBER, &facts->failed },
+        { .key = "left", NUMBER, &facts->left },
+        { .key = "bound", READ, .read = read_bound },
+        { .key = "left_out",
+          LIST_OF(facts->left_out, &facts->nleft_out, '[', read_left_out) },
+        { .key = "failures",
+          LIST_OF(facts->failures, &facts->nfailures, '[', read_failure) },
+        { .key = "starts", LIST_OF(facts->starts_s, &facts->nstarts, '[', read_start) },
+        { .key = "told", READ, .read = read_told },
+        { .key = NULL },
     };
 
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (strcmp(key, members[i].key) == 0)
-            return members[i].text != NULL
-                       ? read_text(lines, members[i].text)
-                       : cv_json_in_number(&lines->in, members[i].number);
-    if (strcmp(key, "bound") == 0)
-        return read_object(lines, read_bound, about);
-    if (strcmp(key, "left_out") == 0)
-        return read_list(lines, '[', sizeof *facts->left_out, SIZE_MAX, read_left_out,
-                         about, &facts->left_out, &facts->nleft_out);
-    if (strcmp(key, "failures") == 0)
-        return read_list(lines, '[', sizeof *facts->failures, SIZE_MAX, read_failure,
-                         about, &facts->failures, &facts->nfailures);
-    if (strcmp(key, "starts") == 0)
-        return read_list(lines, '[', sizeof *facts->starts_s, SIZE_MAX, read_start, about,
-                         &facts->starts_s, &facts->nstarts);
-    if (strcmp(key, "told") == 0) {
-        facts->told = &about->told;
-        return trace_policy_input_read(lines, &about->told);
-    }
-    return skip(lines, 0);
+    return read_object(reading, members);
 }
 
 /* A string that must be `wanted`. */
@@ -901,9 +872,9 @@ static enum cleave_status match_workers(struct cv_trace_lines *lines,
                                  (unsigned long)count, more ? "more" : "fewer");
 }
 
-static enum cleave_status read_name(void *context, void *element)
+static enum cleave_status read_name(struct reading *reading, void *element)
 {
-    return read_text(context, element);
+    return read_text(reading->lines, element);
 }
 
 static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
@@ -912,8 +883,8 @@ static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
     const char *at = cv_json_in_skip(&lines->in);
     size_t count;
 
-    CV_TRY(read_list(lines, '[', sizeof *out->names, CLEAVE_MAX_WORKERS, read_name, lines,
-                     &out->names, &count));
+    CV_TRY(read_list(&(struct reading){ .lines = lines }, '[', sizeof *out->names,
+                     CLEAVE_MAX_WORKERS, read_name, &out->names, &count));
     if (count == 0 || count > CLEAVE_MAX_WORKERS)
         return cv_json_in_fail(&lines->in, at, "workers",
                                "expected from 1 to %u workers, got %s",
@@ -997,7 +968,7 @@ static enum cleave_status read_key(struct cv_trace_lines *lines, size_t i, bool 
 static enum cleave_status read_rest(struct cv_trace_lines *lines, bool *first,
                                     struct cleave_trace *trace)
 {
-    struct about about = { .lines = lines };
+    struct reading reading = { .lines = lines };
     const char *at, *key;
     bool more;
 
@@ -1006,8 +977,8 @@ static enum cleave_status read_rest(struct cv_trace_lines *lines, bool *first,
     if (more) {
         CV_TRY(cv_json_in_key(&lines->in, &key));
         if (strcmp(key, "about") == 0) {
-            CV_TRY(read_object(lines, read_fact, &about));
-            CV_TRY(cleave_trace_describe(trace, &about.facts, lines->in.err));
+            CV_TRY(read_facts(&reading));
+            CV_TRY(cleave_trace_describe(trace, &reading.facts, lines->in.err));
             CV_TRY(cv_json_in_more(&lines->in, '}', first, &more));
             at = cv_json_in_skip(&lines->in);
         }

@@ -30,6 +30,7 @@ load helper
     has '"equal-workers"'
     has '"task": "load"'
     has '"task": "reduce"'
+    has '"task": "loads"'
     for key in name task summary needs parameters reference; do
         [ "$(printf '%s\n' "$output" | grep -c "^      \"$key\": ")" -eq \
             "$(printf '%s\n' "$output" | grep -c '^      "name": ')" ]

@@ -460,7 +460,7 @@ END
     done
     refuses "--limit: expected COLUMN=K, .FIELD=K or NAME=K, with the names of --header :, got 'port=2'" \
         run --header : --colsep , -a list --limit port=2 -- echo
-    refuses "--limit: item 1 has no column 3; --colsep sets where columns end" \
+    refuses "--limit: item 1 has no column 3; --colsep sets the separator" \
         run --header : --colsep , -a list --limit 3=2 -- echo
     refuses "--limit: a command gets several items, which may have several keys; expected -n 1" \
         run --limit 1=2 -n 2 -- echo ::: a b

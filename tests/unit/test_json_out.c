@@ -40,7 +40,7 @@ static void write_all(struct cv_json *json)
     cv_json_bool(json, false);
     cv_json_end(json);
     cv_json_end(json);
-    cv_json_null(json);
+    cv_json_text(json, NULL);
     cv_json_end(json);
     cv_json_end(json);
 }

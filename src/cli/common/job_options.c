@@ -243,10 +243,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
 void cv_command_line(const struct cv_call *call, struct cv_text *out)
 {
     cv_text_add(out, "cleave %s", call->verb->name);
-    for (int i = 0; i < call->nwords; i++) {
-        cv_text_add(out, " ");
-        cv_shell_word_add(out, call->words[i]);
-    }
+    cv_shell_words_append(out, (const char *const *)call->words, (size_t)call->nwords);
 }
 
 int cv_trace_add_facts(struct cleave_trace *trace, const struct cleave_trace_facts *facts)

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <cleave/execute.h>
 #include "base/file_target.h"
 #include "base/quantity.h"
+#include "base/random.h"
 #include "io/sizes_file.h"
 #include "run/input/record_weight.h"
 #include "policy/compound/registry.h"
@@ -281,14 +281,6 @@ static int check_values(const struct cv_run_options *values)
     return CV_EXIT_DONE;
 }
 
-static uint64_t new_seed(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000007 + (uint64_t)now.tv_nsec + 1;
-}
-
 /* Join the words of each expression, {= s/a/b/ =}. NULL ends them. */
 static void join_expressions(struct cv_arena *arena, const char **words)
 {
@@ -362,7 +354,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                            (values->max_replace_args > 0 &&
                             values->max_replace_args != CV_ARGS_ONE),
                 .spread = workers,
-                .shuffle = values->shuffle ? new_seed() : 0,
+                .shuffle = values->shuffle ? cv_random_key() : 0,
                 .remote = cv_hosts_asked(values) || values->mpi || values->slurm,
                 .shown_only = values->dry_run != 0 },
             &err);
@@ -560,53 +552,18 @@ static int measure_files(struct sizes *sizes, bool *out_all)
     return err.status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
 }
 
-static int read_column(struct sizes *sizes, uint64_t column)
+static int read_values(struct sizes *sizes, const struct cv_item_key *key)
 {
-    struct cv_item_arguments arguments = { .items = NULL };
-    struct cleave_error err;
     int status = CV_EXIT_DONE;
 
     for (uint64_t i = 0; i < sizes->count && status == CV_EXIT_DONE; i++) {
-        if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
-            status = cv_print_status(&err);
-        else if (column > arguments.count && sizes->missing > 0)
-            sizes->items[i] = sizes->missing;
-        else if (column > arguments.count)
-            status = cv_refuse(
-                "--weight: item %llu has no column %llu; --colsep sets the separator",
-                (unsigned long long)i + 1, (unsigned long long)column);
-        else
-            status = read_size(sizes, i, arguments.items[column - 1], &sizes->items[i]);
+        struct cv_text text = { NULL, 0, 0, false };
+
+        status = cv_item_value(sizes->commands, i, key, &text);
+        if (status == CV_EXIT_DONE)
+            status = read_size(sizes, i, text.bytes, &sizes->items[i]);
+        cv_text_done(&text);
     }
-    cv_item_arguments_done(&arguments);
-    return status;
-}
-
-/* A field of the first column or list, which has JSON objects. */
-static int read_field(struct sizes *sizes, const char *field)
-{
-    struct cv_item_arguments arguments = { .items = NULL };
-    struct cleave_error err;
-    int status = CV_EXIT_DONE;
-
-    for (uint64_t i = 0; i < sizes->count && status == CV_EXIT_DONE; i++) {
-        struct cv_key_text found;
-        char text[64];
-
-        if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
-            status = cv_print_status(&err);
-        else if (!cv_weight_find_field(arguments.items[0], strlen(arguments.items[0]),
-                                       field, &found))
-            status =
-                cv_refuse("--weight: item %llu: expected a JSON object with %s, got '%s'",
-                          (unsigned long long)i + 1, CV_ECHO(field),
-                          CV_ECHO(arguments.items[0]));
-        else {
-            snprintf(text, sizeof text, "%.*s", (int)found.length, found.bytes);
-            status = read_size(sizes, i, text, &sizes->items[i]);
-        }
-    }
-    cv_item_arguments_done(&arguments);
     return status;
 }
 
@@ -676,16 +633,16 @@ static int ask_command(struct sizes *sizes, const char *command)
 static int read_weight(struct sizes *sizes, const char *weight)
 {
     const enum cv_weight_kind kind = cv_weight_kind_of(weight);
+    struct cv_item_key key = { "--weight", 0, weight, sizes->missing > 0 };
 
-    if (kind == CV_WEIGHT_FIELD)
-        return read_field(sizes, weight);
     if (kind == CV_WEIGHT_COLUMN) {
-        const uint64_t column = strtoull(weight, NULL, 10);
-
-        return column > 0 ? read_column(sizes, column)
-                          : cv_refuse("--weight: expected a column, 1 or more, got 0");
+        key.column = strtoull(weight, NULL, 10);
+        if (key.column == 0)
+            return cv_refuse("--weight: expected a column, 1 or more, got 0");
     }
-    return ask_command(sizes, weight);
+    return kind == CV_WEIGHT_COLUMN || kind == CV_WEIGHT_FIELD
+               ? read_values(sizes, &key)
+               : ask_command(sizes, weight);
 }
 
 struct cost {

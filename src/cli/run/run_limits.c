@@ -53,20 +53,38 @@ static int parse_limit(const char *text, size_t *key_length, uint32_t *max)
     return CV_EXIT_DONE;
 }
 
-/* The value of an item in a column, or in a field of its first column. */
-static int find_value(const struct cv_item_arguments *item, uint64_t number,
-                      size_t column, const char *field, struct cv_arena *arena,
-                      const char **out)
+static int copy_value(const struct cv_item_arguments *arguments, uint64_t item,
+                      const struct cv_item_key *key, struct cv_text *out)
 {
-    const char *text = item->count > 0 ? item->items[column > 0 ? column - 1 : 0] : "";
+    const size_t at = key->column > 0 ? key->column - 1 : 0;
+    const char *text = at < arguments->count ? arguments->items[at] : "";
     struct cv_key_text found = { text, strlen(text) };
 
-    if (column == 0 &&
-        (!cv_weight_find_field(text, strlen(text), field, &found) || found.length == 0))
-        return cv_refuse("--limit: item %llu: expected a JSON object with %s, got '%s'",
-                         (unsigned long long)number, CV_ECHO(field), CV_ECHO(text));
-    *out = cv_arena_print(arena, "%.*s", (int)found.length, found.bytes);
-    return *out != NULL ? CV_EXIT_DONE : cv_no_memory("--limit");
+    if (key->column > arguments->count && !key->optional)
+        return cv_refuse("%s: item %llu has no column %zu; --colsep sets the separator",
+                         key->option, (unsigned long long)item + 1, key->column);
+    if (key->column == 0 &&
+        (!cv_weight_find_field(text, strlen(text), key->field, &found) ||
+         (found.length == 0 && !key->optional)))
+        return cv_refuse("%s: item %llu: expected a JSON object with %s, got '%s'",
+                         key->option, (unsigned long long)item + 1, CV_ECHO(key->field),
+                         CV_ECHO(text));
+    cv_text_add(out, "%.*s", (int)found.length, found.bytes);
+    return out->failed ? cv_no_memory(key->option) : CV_EXIT_DONE;
+}
+
+int cv_item_value(const struct cv_item_commands *commands, uint64_t item,
+                  const struct cv_item_key *key, struct cv_text *out)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    struct cleave_error err;
+    const int status =
+        cv_item_arguments_get(commands, item, &arguments, &err) == CLEAVE_OK
+            ? copy_value(&arguments, item, key, out)
+            : cv_print_status(&err);
+
+    cv_item_arguments_done(&arguments);
+    return status;
 }
 
 static int read_limit(const struct cv_call *call, const struct cv_item_commands *commands,
@@ -75,33 +93,22 @@ static int read_limit(const struct cv_call *call, const struct cv_item_commands 
     const uint64_t count = commands->count;
     struct keyed *values = cv_need(call->arena, (size_t)count, sizeof *values, "--limit");
     uint32_t *keys = cv_need(call->arena, (size_t)count, sizeof *keys, "--limit");
-    struct cv_item_arguments arguments = { .items = NULL };
-    struct cleave_error err;
-    int status = CV_EXIT_DONE;
-    size_t column, length = 0;
-    char *field;
+    char *field = cv_need_text(call->arena, text, "--limit");
+    struct cv_item_key key = { "--limit", 0, field, false };
+    size_t length = 0;
 
     *out = (struct cleave_limit){ .keys = keys };
     CV_DO(parse_limit(text, &length, &out->max));
-    CV_DO(find_column(commands, text, length, &column));
-    field = cv_need_text(call->arena, text, "--limit");
+    CV_DO(find_column(commands, text, length, &key.column));
     field[length] = '\0';
-    for (uint64_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
-        if (cv_item_arguments_get(commands, i, &arguments, &err) != CLEAVE_OK)
-            status = cv_print_status(&err);
-        else if (column > arguments.count)
-            status = cv_refuse(
-                "--limit: item %llu has no column %zu; --colsep sets where columns end",
-                (unsigned long long)i + 1, column);
-        else {
-            values[i].item = i;
-            status = find_value(&arguments, i + 1, column, field, call->arena,
-                                &values[i].value);
-        }
+    for (uint64_t i = 0; i < count; i++) {
+        struct cv_text value = { NULL, 0, 0, false };
+
+        CV_DO(cv_item_value(commands, i, &key, &value));
+        values[i] = (struct keyed){ cv_text_take(&value, call->arena), i };
+        if (values[i].value == NULL)
+            return cv_no_memory("--limit");
     }
-    cv_item_arguments_done(&arguments);
-    if (status != CV_EXIT_DONE)
-        return status;
     qsort(values, (size_t)count, sizeof *values, by_value);
     for (uint64_t i = 0; i < count; i++) {
         out->nkeys += i == 0 || strcmp(values[i - 1].value, values[i].value) != 0;

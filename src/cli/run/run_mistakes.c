@@ -451,12 +451,12 @@ const char *cv_run_reduce_guess(const struct cv_call *call)
     return guess != NULL ? cv_need_text(call->arena, guess, "a message") : NULL;
 }
 
-void cv_run_line_add(const struct cv_call *call, const char *const *more,
-                     struct cv_text *out)
+const char *cv_run_line(const struct cv_call *call, const char *const *more)
 {
     const struct cv_run_options *values = call->values;
     struct cv_words words = { .arena = call->arena };
-    const char **line;
+    struct cv_text text = { NULL, 0, 0, false };
+    const char *line;
 
     for (size_t i = 0; i < values->inputs.count; i++) {
         cv_words_add(&words, "-i");
@@ -466,33 +466,24 @@ void cv_run_line_add(const struct cv_call *call, const char *const *more,
                          "--recursive --split --header --records --together --max-record "
                          "--decode",
                          &words);
-    for (; *more != NULL; more++)
+    for (; more != NULL && *more != NULL; more++)
         cv_words_add(&words, *more);
     cv_words_add(&words, "--");
-    for (size_t i = 0; i < call->noperands; i++)
-        cv_words_add(&words, call->operands[i]);
-    line = cv_words_done(&words);
-    out->failed |= line == NULL;
-    for (; line != NULL && *line != NULL; line++) {
-        cv_text_add(out, " ");
-        cv_shell_word_add(out, *line);
-    }
+    if (cv_words_done(&words) == NULL)
+        return "";
+    cv_shell_words_append(&text, words.items, words.count);
+    cv_shell_words_append(&text, call->operands, call->noperands);
+    line = cv_text_take(&text, call->arena);
+    return line != NULL ? line : "";
 }
 
 /* Output of each command may depend on records of other chunks. */
 static void hint_neighbours(const struct cv_call *call)
 {
-    static const char *const none[] = { NULL };
-    struct cv_text text = { NULL, 0, 0, false };
-
-    if (!cv_keeps_records(call))
-        return;
-    cv_run_line_add(call, none, &text);
-    if (!text.failed)
+    if (cv_keeps_records(call))
         cv_print_note("each command saw only its chunk, from line 1; to see whether that "
                       "matters: cleave check%s",
-                      text.bytes);
-    cv_text_done(&text);
+                      cv_run_line(call, NULL));
 }
 
 /* Each chunk wrote the same few lines for many, or began with the same line: perhaps one result of
@@ -500,28 +491,22 @@ static void hint_neighbours(const struct cv_call *call)
 static bool hint_check(const struct cv_call *call,
                        const struct cleave_execution_result *result, uint64_t chunks)
 {
-    static const char *const none[] = { NULL };
     const bool few =
         result->same_lines > 0 && result->input_bytes > FEW_RATIO * result->output_bytes;
-    struct cv_text text = { NULL, 0, 0, false };
 
-    if (!few && result->same_line[0] == '\0')
-        return false;
-    cv_run_line_add(call, none, &text);
-    if (!text.failed && few)
+    if (few)
         cv_print_note("each of %" PRIu64 " chunks wrote %" PRIu32
                       " line%s; if one result "
                       "is meant: cleave check%s",
                       chunks, result->same_lines, result->same_lines == 1 ? "" : "s",
-                      text.bytes);
-    else if (!text.failed)
+                      cv_run_line(call, NULL));
+    else if (result->same_line[0] != '\0')
         cv_print_note("each of %" PRIu64 " outputs begins with the same %s; if that is "
                       "wrong: cleave check%s",
                       chunks,
                       CV_IS_ONE_OF(result->same_line, "0", "1") ? "number" : "line",
-                      text.bytes);
-    cv_text_done(&text);
-    return true;
+                      cv_run_line(call, NULL));
+    return few || result->same_line[0] != '\0';
 }
 
 /* Whether a hint was printed. */

@@ -130,6 +130,16 @@ int cv_halt_read(const char *text, struct cleave_failure_options *out);
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
+/* A value of each item: a column, or if that is 0 a field of the JSON object in its first column. */
+struct cv_item_key {
+    const char *option; /* for messages */
+    size_t column;
+    const char *field;
+    bool optional; /* it may be missing or empty */
+};
+/* Append it. Returns an exit status. */
+int cv_item_value(const struct cv_item_commands *commands, uint64_t item,
+                  const struct cv_item_key *key, struct cv_text *out);
 /* The limits of --limit for items, and for the records of an input (run_limits.c). */
 int cv_run_limits_fill(const struct cv_call *call,
                        const struct cv_item_commands *commands, struct cleave_items *out);
@@ -184,6 +194,9 @@ enum cleave_status cv_crew_find(const struct cv_run_options *values,
 /* --- Slurm (run_slurm.c) ------------------------------------------------------------------ */
 
 enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long */
+
+/* The program that nodes start: the one that was given, or this one. */
+const char *cv_run_program(const char *given, struct cv_arena *arena);
 
 /* Check that --slurm is used in a Slurm job, and that srun has not started several processes
  * that would each do all of the work. */
@@ -310,9 +323,8 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 /* The named reduction that combines the outputs of chunks, by the name of the program, in the arena;
  * "": there is none; NULL: concatenation is right, or the program is not known. */
 const char *cv_run_reduce_guess(const struct cv_call *call);
-/* Add " -i FILE", the other options of the input, these words (NULL: none) and the command. */
-void cv_run_line_add(const struct cv_call *call, const char *const *words,
-                     struct cv_text *out);
+/* " -i FILE", the other options of the input, these words (NULL: none) and the command. */
+const char *cv_run_line(const struct cv_call *call, const char *const *words);
 /* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
     bool all;    /* all chunks failed */

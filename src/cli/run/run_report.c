@@ -181,8 +181,6 @@ void cv_run_page_end(struct cv_run_report *report,
     cv_text_done(&text);
 }
 
-/* Whether a terminal on stderr does not belong to other programs now: this one is not in the
- * background. */
 /* For programs: a line with one JSON object. */
 static void print_json(const struct cleave_progress *progress, double done, double left_s,
                        const char *facts)
@@ -206,6 +204,8 @@ static void print_json(const struct cleave_progress *progress, double done, doub
     cv_print_raw(&line);
 }
 
+/* Whether a terminal on stderr does not belong to other programs now: this one is not in the
+ * background. */
 static bool is_in_front(void)
 {
     const pid_t front = tcgetpgrp(STDERR_FILENO);
@@ -685,12 +685,19 @@ static void leaders_text(const struct cv_worker_list *workers, struct cv_text *o
     }
 }
 
+/* Standard error gets all of it by one write(2). */
 static void summary_json(const struct cleave_execution_result *result,
-                         const struct cv_run_report *report, int exit_status, FILE *file)
+                         const struct cv_run_report *report, int exit_status)
 {
     const struct cv_strings *inputs = &report->options->inputs;
+    struct cv_text text = { NULL, 0, 0, false };
+    FILE *file = open_memstream(&text.bytes, &text.length);
     struct cv_json json;
 
+    if (file == NULL) {
+        cv_no_memory("the summary");
+        return;
+    }
     cv_json_init(&json, file, true);
     cv_json_object(&json);
     put_texts(&json, "command", report->command, SIZE_MAX);
@@ -738,21 +745,11 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_json_end(&json);
     cv_json_end(&json);
     cv_json_close(&json);
-}
-
-/* Standard error gets all of it by one write(2). */
-static void summary_json_stderr(const struct cleave_execution_result *result,
-                                const struct cv_run_report *report, int exit_status)
-{
-    struct cv_text text = { NULL, 0, 0, false };
-    FILE *file = open_memstream(&text.bytes, &text.length);
-
-    text.failed = file == NULL;
-    if (file != NULL) {
-        summary_json(result, report, exit_status, file);
-        text.failed = fclose(file) != 0;
-    }
-    cv_print_raw(&text);
+    text.failed = fclose(file) != 0;
+    if (report->result_on_stdout)
+        cv_print_raw(&text);
+    else
+        cv_print_take(&text);
 }
 
 /* The input that is neither done nor failed. */
@@ -1090,10 +1087,8 @@ void cv_run_summary(const struct cleave_execution_result *result,
 {
     const struct cv_run_options *values = report->options;
 
-    if (values->json && report->result_on_stdout)
-        summary_json_stderr(result, report, exit_status);
-    else if (values->json)
-        summary_json(result, report, exit_status, stdout);
+    if (values->json)
+        summary_json(result, report, exit_status);
     else
         summary_text(result, report, exit_status, values->summary || values->verbose);
 }

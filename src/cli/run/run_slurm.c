@@ -60,11 +60,13 @@ static uint32_t next_count(const char **list, uint32_t *left)
     return (uint32_t)value;
 }
 
-static const char *own_program(struct cv_arena *arena)
+const char *cv_run_program(const char *given, struct cv_arena *arena)
 {
     char self[4096];
 
-    return cv_own_program(self, sizeof self) ? cv_arena_text(arena, self) : "cleave";
+    return given != NULL                       ? given
+           : cv_own_program(self, sizeof self) ? cv_need_text(arena, self, "the program")
+                                               : "cleave";
 }
 
 /* One job step on one node with all resources that the job has there. Unbuffered, in
@@ -228,12 +230,11 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again,
     *out = (struct cv_worker_list){ 0 };
     if (cv_tls_program(tls, sizeof tls, &err) != CLEAVE_OK)
         return cv_print_error(CV_EXIT_ENGINE, "--slurm: %s", err.text);
-    nodes.program = reach->program != NULL ? reach->program : own_program(reach->arena);
+    nodes.program = cv_run_program(reach->program, reach->arena);
     nodes.tls = cv_arena_text(reach->arena, tls);
     nodes.hosts = cv_array(reach->arena, MOST_NODES, sizeof *nodes.hosts);
     nodes.workers = cv_array(reach->arena, MOST_SLOTS, sizeof *nodes.workers);
-    if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL ||
-        nodes.tls == NULL)
+    if (nodes.hosts == NULL || nodes.workers == NULL || nodes.tls == NULL)
         return cv_no_memory("the workers");
     forget_other_steps();
     status = look_for_srun();

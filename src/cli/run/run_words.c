@@ -45,13 +45,21 @@ static bool is_plain(const char *line)
     return line[strspn(line, plain)] == '\0';
 }
 
+/* Whether the shell has a command of its own with this name. */
+static bool shell_knows(const char *word)
+{
+    char *shell = cv_shell_find();
+    const bool known = shell != NULL && cv_shell_knows(shell, word);
+
+    free(shell);
+    return known;
+}
+
 static int shape_line(struct cv_call *call, bool remote)
 {
     const char *line = call->operands[0];
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_words words = { .arena = call->arena };
-    char *shell;
-    bool known;
 
     if (cv_is_program(line) || access(line, F_OK) == 0)
         return CV_EXIT_DONE;
@@ -64,13 +72,8 @@ static int shape_line(struct cv_call *call, bool remote)
         cv_text_done(&text);
         return words.failed ? cv_no_memory("the command") : CV_EXIT_DONE;
     }
-    if (!cv_is_program(words.items[0])) {
-        shell = cv_shell_find();
-        known = shell != NULL && cv_shell_knows(shell, words.items[0]);
-        free(shell);
-        if (known)
-            return set_line(call, &text, remote);
-    }
+    if (!cv_is_program(words.items[0]) && shell_knows(words.items[0]))
+        return set_line(call, &text, remote);
     cv_text_done(&text);
     call->operands = words.items;
     call->noperands = words.count;
@@ -171,8 +174,7 @@ int cv_command_shape(struct cv_call *call, bool quote, bool remote)
 {
     const char **words = cv_call_words(call, call->noperands);
     struct cv_text line = { NULL, 0, 0, false };
-    bool has_signs = false, known;
-    char *shell;
+    bool has_signs = false;
     int status;
 
     CV_DO(shape_counters(call, remote, &has_signs));
@@ -181,15 +183,9 @@ int cv_command_shape(struct cv_call *call, bool quote, bool remote)
     if (call->noperands == 1)
         return shape_line(call, remote);
     status = cv_command_line_add(words, quote, &line, &has_signs);
-    if (status == CV_EXIT_DONE && has_signs)
+    if (status == CV_EXIT_DONE &&
+        (has_signs || (!cv_is_program(words[0]) && shell_knows(words[0]))))
         return set_line(call, &line, remote);
-    if (status == CV_EXIT_DONE && !cv_is_program(words[0])) {
-        shell = cv_shell_find();
-        known = shell != NULL && cv_shell_knows(shell, words[0]);
-        free(shell);
-        if (known)
-            return set_line(call, &line, remote);
-    }
     cv_text_done(&line);
     if (status == CV_EXIT_DONE && !quote && strpbrk(words[0], ";|&") != NULL &&
         strchr(words[0], '/') == NULL && !cv_is_program(words[0])) {
@@ -216,10 +212,7 @@ const char *cv_call_again(const struct cv_call *call, const char *options)
     const char *line;
 
     cv_text_add(&text, "cleave %s %s", call->verb->name, options);
-    for (int i = 0; i < call->nwords; i++) {
-        cv_text_add(&text, " ");
-        cv_shell_word_add(&text, call->words[i]);
-    }
+    cv_shell_words_append(&text, (const char *const *)call->words, (size_t)call->nwords);
     line = cv_text_take(&text, call->arena);
     return line != NULL ? line : "";
 }
@@ -398,10 +391,12 @@ const char *cv_find_item_place(const struct cv_call *call, bool counters)
 {
     size_t length;
 
-    for (size_t i = 0; i < call->noperands && !knows_places(call); i++)
-        if (find_place(call->operands[i], counters, &length) != NULL)
-            return cv_arena_print(call->arena, "%.*s", (int)length,
-                                  find_place(call->operands[i], counters, &length));
+    for (size_t i = 0; i < call->noperands && !knows_places(call); i++) {
+        const char *place = find_place(call->operands[i], counters, &length);
+
+        if (place != NULL)
+            return cv_arena_print(call->arena, "%.*s", (int)length, place);
+    }
     return NULL;
 }
 

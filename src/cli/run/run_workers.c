@@ -21,6 +21,7 @@
 #include "engine/rate.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
+#include "run/hosts/host_spec.h"
 #include "run/master/run_policy.h"
 
 enum { CV_MOST_WORKERS = 4096 };
@@ -116,27 +117,16 @@ static int add_one(struct members *out, const char *name, const char *words,
     return CV_EXIT_DONE;
 }
 
-/* A number of at most six digits; -1: there is none. */
-static long take_number(const char **text, int *out_digits)
-{
-    const size_t digits = strspn(*text, "0123456789");
-    const long number = digits > 0 && digits <= 6 ? strtol(*text, NULL, 10) : -1;
-
-    *out_digits = (int)digits;
-    *text += digits;
-    return number;
-}
-
 /* Workers name.0 .. name.(n-1), named as in platform files with `count: n`. */
 static int add_alike(struct members *out, const char *name, const char *count,
                      const char *words)
 {
-    const char *rest = count;
+    const size_t digits = strspn(count, "0123456789");
+    const long n = digits <= 6 ? strtol(count, NULL, 10) : 0;
     char full[256], number[32];
-    int digits, status = CV_EXIT_DONE;
-    const long n = take_number(&rest, &digits);
+    int status = CV_EXIT_DONE;
 
-    if (n < 1 || *rest != '\0')
+    if (n < 1 || count[digits] != '\0')
         return cv_refuse("--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
                          CV_ECHO(name), CV_MOST_WORKERS, CV_ECHO(name), CV_ECHO(count));
     for (long i = 0; i < n && status == CV_EXIT_DONE; i++) {
@@ -151,32 +141,20 @@ static int add_alike(struct members *out, const char *name, const char *count,
 static int add_range(struct members *out, const char *name, const char *range,
                      const char *words)
 {
-    const char *rest = range;
+    const char *list = cv_arena_print(out->arena, "%s[%s", name, range);
+    struct cv_host_names names = { NULL, 0, 0 };
     int status = CV_EXIT_DONE;
 
-    while (status == CV_EXIT_DONE) {
-        int width, ignored;
-        const long first = take_number(&rest, &width);
-        long last = first;
-
-        if (*rest == '-') {
-            rest++;
-            last = take_number(&rest, &ignored);
-        }
-        if (first < 0 || last < first || (*rest != ',' && strcmp(rest, "]") != 0))
-            return cv_refuse("--workers: expected numbers such as '%s[0-3]' or "
-                             "'%s[0,2-3]', got '%s[%s'",
-                             CV_ECHO(name), CV_ECHO(name), CV_ECHO(name), CV_ECHO(range));
-        for (long i = first; i <= last && status == CV_EXIT_DONE; i++) {
-            char full[256], number[32];
-
-            snprintf(number, sizeof number, "%0*ld", width, i);
-            snprintf(full, sizeof full, "%.200s%s", name, number);
-            status = add_one(out, full, words, number);
-        }
-        if (*rest++ == ']')
-            break;
-    }
+    if (list == NULL)
+        return cv_no_memory("the workers");
+    if (strcspn(range, "]") + 1 != strlen(range) ||
+        cv_host_list_expand(list, out->arena, &names, NULL) != CLEAVE_OK)
+        status = cv_refuse("--workers: expected numbers such as '%s[0-3]' or "
+                           "'%s[0,2-3]', got '%s'",
+                           CV_ECHO(name), CV_ECHO(name), CV_ECHO(list));
+    for (size_t i = 0; i < names.count && status == CV_EXIT_DONE; i++)
+        status = add_one(out, names.items[i], words, names.items[i] + strlen(name));
+    free(names.items);
     return status;
 }
 

@@ -293,7 +293,7 @@ static enum cleave_status read_output(struct cv_sample_runs *runs,
                                       struct cleave_error *err)
 {
     struct cv_taken taken;
-    size_t got = 0;
+    struct cv_part part;
 
     CV_TRY(cv_ordered_output_take(runs->slot.store, &taken, err));
     out->length = (size_t)(taken.end - taken.begin);
@@ -304,15 +304,11 @@ static enum cleave_status read_output(struct cv_sample_runs *runs,
     out->bytes = malloc(out->length + 1);
     if (out->bytes == NULL)
         return cv_fail_memory(err, "an output");
-    while (got < out->length) {
-        const ssize_t n = pread(taken.fd, out->bytes + got, out->length - got,
-                                (off_t)(taken.begin + got));
-
-        if (n <= 0)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
-        got += (size_t)n;
-    }
-    return CLEAVE_OK;
+    part = (struct cv_part){ .fd = taken.fd, .begin = taken.begin, .end = taken.end };
+    return cv_part_read(&part, part.begin, out->bytes, out->length) ==
+                   (ssize_t)out->length
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
 }
 
 enum cleave_status cv_sample_run_command(struct cv_sample_runs *runs,

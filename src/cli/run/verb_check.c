@@ -200,17 +200,18 @@ static enum cleave_status judge_names(struct check *check,
     return CLEAVE_OK;
 }
 
-static bool any_name_fits(const struct check *check)
+/* The first name that fits; NULL: none. */
+static const char *found_name(const struct check *check)
 {
     for (size_t i = 0; i < check->nnames; i++)
         if (check->fits[i])
-            return true;
-    return false;
+            return check->names[i];
+    return NULL;
 }
 
 static bool is_open(const struct check *check)
 {
-    return check->by_records || any_name_fits(check);
+    return check->by_records || found_name(check) != NULL;
 }
 
 /* The beginning of an output, or how the command failed. */
@@ -233,20 +234,6 @@ static void show(const struct cv_sample_output *output, bool failed, char *out,
         used += (size_t)snprintf(out + used, size - used, "%s", one);
     }
     snprintf(out + used, size - used, "%s", length > SHOWN ? "...'" : "'");
-}
-
-/* Run both ranges of a pair, and each of them. */
-static enum cleave_status run_halves(struct check *check,
-                                     const struct cv_record_pair *pair,
-                                     struct cv_sample_output *whole,
-                                     struct cv_sample_output halves[2],
-                                     struct cleave_error *err)
-{
-    CV_TRY(cv_sample_run_pair(&check->runs, pair, whole, err));
-    for (int i = 0; i < 2; i++)
-        CV_TRY(cv_sample_run_records(&check->runs, pair->begin[i], pair->end[i], false,
-                                     &halves[i], err));
-    return CLEAVE_OK;
 }
 
 static void note_example(struct check *check, const struct cv_record_pair *pair,
@@ -275,9 +262,12 @@ static enum cleave_status differs(struct check *check, const struct cv_record_pa
 {
     struct cv_sample_output whole = { NULL, 0, "" },
                             halves[2] = { { NULL, 0, "" }, { NULL, 0, "" } };
-    enum cleave_status status = run_halves(check, pair, &whole, halves, err);
+    enum cleave_status status = cv_sample_run_pair(&check->runs, pair, &whole, err);
     bool same = true;
 
+    for (int i = 0; i < 2; i++)
+        CV_THEN(status, cv_sample_run_records(&check->runs, pair->begin[i], pair->end[i],
+                                              false, &halves[i], err));
     CV_THEN(status, is_concatenation(check, &whole, halves, 2, &same, err));
     *out = status == CLEAVE_OK &&
            (!same || (!has_failed(check, &whole) &&
@@ -346,19 +336,6 @@ static enum cleave_status find_pair(struct check *check, const size_t *borders,
     return CLEAVE_OK;
 }
 
-static enum cleave_status run_pieces(struct check *check, const size_t *borders,
-                                     size_t count, struct cv_sample_output *outputs,
-                                     bool *out_failed, struct cleave_error *err)
-{
-    *out_failed = false;
-    for (size_t i = 0; i < count; i++) {
-        CV_TRY(cv_sample_run_records(&check->runs, borders[i], borders[i + 1], false,
-                                     &outputs[i], err));
-        *out_failed |= has_failed(check, &outputs[i]);
-    }
-    return CLEAVE_OK;
-}
-
 static enum cleave_status judge_cut(struct check *check,
                                     const struct cv_sample_output *whole,
                                     const size_t *borders, size_t count,
@@ -366,8 +343,13 @@ static enum cleave_status judge_cut(struct check *check,
 {
     struct cv_sample_output outputs[PIECES] = { { NULL, 0, "" } };
     bool failed = false, same = true;
-    enum cleave_status status = run_pieces(check, borders, count, outputs, &failed, err);
+    enum cleave_status status = CLEAVE_OK;
 
+    for (size_t i = 0; i < count; i++) {
+        CV_THEN(status, cv_sample_run_records(&check->runs, borders[i], borders[i + 1],
+                                              false, &outputs[i], err));
+        failed = failed || has_failed(check, &outputs[i]);
+    }
     CV_THEN(status, is_concatenation(check, whole, outputs, count, &same, err));
     if (status == CLEAVE_OK)
         check->cuts++;
@@ -389,8 +371,7 @@ static enum cleave_status judge_cuts(struct check *check,
 {
     const unsigned cuts = check->runs.nrecords == 2 ? 1 : CUTS;
 
-    for (unsigned turn = 0; turn < cuts && (check->by_records || any_name_fits(check));
-         turn++) {
+    for (unsigned turn = 0; turn < cuts && is_open(check); turn++) {
         size_t borders[PIECES + 1];
         const size_t count = choose_borders(check, turn, borders);
 
@@ -548,21 +529,12 @@ static enum cleave_status judge(struct check *check, struct cv_sample_output *wh
     CV_TRY(judge_cuts(check, whole, err));
     CV_TRY(judge_sizes(check, err));
     CV_TRY(judge_orders(check, err));
-    if (check->by_records || any_name_fits(check) || !check->bad.known ||
+    if (is_open(check) || !check->bad.known ||
         check->bad.pair.end[0] != check->bad.pair.begin[1])
         return CLEAVE_OK;
     CV_TRY(shrink(check, 0, err));
     CV_TRY(shrink(check, 1, err));
     return shrink(check, 0, err);
-}
-
-/* The first name that fits; NULL: none. */
-static const char *found_name(const struct check *check)
-{
-    for (size_t i = 0; i < check->nnames; i++)
-        if (check->fits[i])
-            return check->names[i];
-    return NULL;
 }
 
 /* "5", "5 to 9" */
@@ -598,7 +570,6 @@ static void show_run(const struct check *check, const char *name)
 {
     const char *words[4] = { NULL };
     size_t count = 0;
-    struct cv_text text = { NULL, 0, 0, false };
 
     if (check->runs.no_header)
         words[count++] = "--no-header";
@@ -608,10 +579,7 @@ static void show_run(const struct check *check, const char *name)
         words[count++] = "--reduce";
         words[count] = name;
     }
-    cv_run_line_add(check->runs.call, words, &text);
-    if (!text.failed)
-        cv_print_note("to run it: cleave run%s", text.bytes);
-    cv_text_done(&text);
+    cv_print_note("to run it: cleave run%s", cv_run_line(check->runs.call, words));
 }
 
 static uint64_t sample_bytes(const struct check *check)

@@ -183,34 +183,15 @@ static void add_items(const struct cv_load_job *load, const struct cv_screen *sc
     cv_add_table(&table, screen, out);
 }
 
-/* The meaning of each bound. */
-static void add_bounds(const struct cleave_schedule *schedule,
-                       const struct cv_screen *screen, struct cv_text *out)
-{
-    static const struct {
-        const char *name, *says;
-    } reasons[] = {
-        { "preemptive", "if items could be interrupted and moved: the k largest on the k "
-                        "fastest workers, all on all, with a start each" },
-        { "longest", "some worker has to do the largest item" },
-        { "port", "all items pass the master's port, one after the other" },
-        { "assignment", "if items could be divided between those workers that could do "
-                        "the whole of them in time" },
-    };
-    struct cv_table table;
-
-    cv_table_init(&table, "bound|#s|meaning");
-    for (size_t b = 0; b < schedule->nbounds; b++) {
-        const char *says = "";
-
-        for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-            if (strcmp(reasons[i].name, schedule->bounds[b].name) == 0)
-                says = reasons[i].says;
-        cv_table_add(&table, "%s %g %s", schedule->bounds[b].name,
-                     schedule->bounds[b].value_s, says);
-    }
-    cv_add_table(&table, screen, out);
-}
+static const struct cv_bound_meaning meanings[] = {
+    { "preemptive", "if items could be interrupted and moved: the k largest on the k "
+                    "fastest workers, all on all, with a start each" },
+    { "longest", "some worker has to do the largest item" },
+    { "port", "all items pass the master's port, one after the other" },
+    { "assignment", "if items could be divided between those workers that could do "
+                    "the whole of them in time" },
+    { NULL, "" },
+};
 
 /* The worker and the item that end last. */
 static void add_last(const struct cv_load_job *load, struct cv_text *out)
@@ -238,7 +219,7 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_schedule_headline(load, screen, out);
     add_workers(load, options->all_workers, screen, out);
     if (options->explain) {
-        add_bounds(load->schedule, screen, out);
+        cv_bounds_explain(load->schedule, "bound|#s|meaning", meanings, screen, out);
         add_last(load, out);
     }
     if (options->all_items)

@@ -192,6 +192,24 @@ void cv_sum_add(struct cv_worker_sum *sum, const struct cleave_chunk *chunk)
     sum->chunks++;
 }
 
+void cv_bounds_explain(const struct cleave_schedule *schedule, const char *heads,
+                       const struct cv_bound_meaning *meanings,
+                       const struct cv_screen *screen, struct cv_text *out)
+{
+    struct cv_table table;
+
+    cv_table_init(&table, heads);
+    for (size_t b = 0; b < schedule->nbounds; b++) {
+        const struct cleave_bound *bound = &schedule->bounds[b];
+        const struct cv_bound_meaning *meaning = meanings;
+
+        while (meaning->bound != NULL && strcmp(meaning->bound, bound->name) != 0)
+            meaning++;
+        cv_table_add(&table, "%s %g %s", bound->name, bound->value_s, meaning->says);
+    }
+    cv_add_table(&table, screen, out);
+}
+
 void cv_schedule_workers(const struct cv_load_job *load, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {

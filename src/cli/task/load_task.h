@@ -103,6 +103,13 @@ void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
 /* The table of workers; an element of the list of chunks. */
 void cv_schedule_workers(const struct cv_load_job *load, bool all,
                          const struct cv_screen *screen, struct cv_text *out);
+struct cv_bound_meaning {
+    const char *bound, *says; /* bound NULL: of all others, the last row */
+};
+/* The table of bounds, with the meaning of each. */
+void cv_bounds_explain(const struct cleave_schedule *schedule, const char *heads,
+                       const struct cv_bound_meaning *meanings,
+                       const struct cv_screen *screen, struct cv_text *out);
 void cv_field_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
                     const struct cv_load_job *load);
 /* The options of loads and of items. */

@@ -170,14 +170,12 @@ static void add_loads(const struct cv_load_job *load, const struct cv_screen *sc
     cv_add_table(&table, screen, out);
 }
 
-static const char *meaning(const char *bound)
-{
-    return strcmp(bound, "alone") == 0 ? "every load as if it had the platform for itself"
-           : strcmp(bound, "fluid") == 0  ? "all loads in one fluid program, after every "
-                                            "release"
-           : strcmp(bound, "phases") == 0 ? "the fluid program, for every order of ends"
-                                          : "a fluid program over intervals of time";
-}
+static const struct cv_bound_meaning meanings[] = {
+    { "alone", "every load as if it had the platform for itself" },
+    { "fluid", "all loads in one fluid program, after every release" },
+    { "phases", "the fluid program, for every order of ends" },
+    { NULL, "a fluid program over intervals of time" },
+};
 
 static void add_explanation(const struct cv_load_job *load,
                             const struct cv_screen *screen, struct cv_text *out)
@@ -186,11 +184,7 @@ static void add_explanation(const struct cv_load_job *load,
     const size_t count = load->several.count;
     struct cv_table table;
 
-    cv_table_init(&table, "bound|#value|meaning");
-    for (size_t b = 0; b < schedule->nbounds; b++)
-        cv_table_add(&table, "%s %g %s", schedule->bounds[b].name,
-                     schedule->bounds[b].value_s, meaning(schedule->bounds[b].name));
-    cv_add_table(&table, screen, out);
+    cv_bounds_explain(schedule, "bound|#value|meaning", meanings, screen, out);
     if (schedule->nphases == 0)
         return;
     cv_table_init(&table, "+phase|#until s|load|~units");

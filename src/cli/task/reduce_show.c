@@ -351,7 +351,7 @@ void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree)
     open_line(json, "intervals");
     for (uint32_t i = 0; i < tree->nodes; i++) {
         if (i == tree->root) {
-            cv_json_null(json);
+            cv_json_text(json, NULL);
             continue;
         }
         cv_json_list(json);

@@ -225,10 +225,7 @@ static void add_run_words(const struct job *job, struct cv_text *out)
         cv_text_add(out, " --journal ");
         cv_shell_word_add(out, journal.failed ? "" : journal.bytes);
     }
-    for (size_t i = 0; i < job->nwords; i++) {
-        cv_text_add(out, " ");
-        cv_shell_word_add(out, job->words[i]);
-    }
+    cv_shell_words_append(out, job->words, job->nwords);
     cv_text_end(&journal, out);
 }
 
@@ -258,13 +255,6 @@ static void add_tail(bool requeue, struct cv_text *out)
 }
 
 /* --- systems without --slurm ------------------------------------------------------------ */
-
-static const char *program_of(const struct values *values, char self[4096])
-{
-    strcpy(self, "cleave");
-    (void)cv_own_program(self, 4096);
-    return values->program != NULL ? values->program : self;
-}
 
 /* The run works on the first node, and a worker on each other one. */
 static void add_nodes(const struct batch_system *system, struct cv_text *out)
@@ -309,10 +299,11 @@ static void add_condor(const struct values *values, struct cv_text *out)
                 values->nodes > 0 ? values->nodes : 1);
 }
 
-static int add_joined(const struct values *values, const struct batch_system *system,
+static int add_joined(const struct cv_call *call, const struct batch_system *system,
                       const struct job *job, struct cv_text *out)
 {
-    char self[4096], tls[4096];
+    const struct values *values = call->values;
+    char tls[4096];
     struct cleave_error err;
 
     if (cv_tls_program(tls, sizeof tls, &err) != CLEAVE_OK)
@@ -322,7 +313,7 @@ static int add_joined(const struct values *values, const struct batch_system *sy
     else
         cv_text_add(out, "#!/bin/bash\n");
     cv_text_add(out, "%scleave=", system->begin);
-    cv_shell_word_add(out, program_of(values, self));
+    cv_shell_word_add(out, cv_run_program(values->program, call->arena));
     if (system->prefix == NULL) {
         cv_text_add(out, " tls=");
         cv_shell_word_add(out, tls);
@@ -400,17 +391,16 @@ static int print_script(const struct cv_call *words, const struct batch_system *
     const struct values *values = words->values;
     struct cv_text script = { NULL, 0, 0, false };
     struct job job = { .words = NULL };
-    char self[4096];
 
     CV_DO(check_system(values, system));
     CV_DO(check_lines(values, system->prefix != NULL));
     CV_DO(read_words(words, &job));
     if (system->begin != NULL) {
-        CV_DO(add_joined(values, system, &job, &script));
+        CV_DO(add_joined(words, system, &job, &script));
         return cv_print_take(&script);
     }
     add_directives(values, system, &script);
-    cv_shell_word_add(&script, program_of(values, self));
+    cv_shell_word_add(&script, cv_run_program(values->program, words->arena));
     cv_text_add(&script, " run%s", job.options.slurm ? "" : " --slurm");
     add_run_words(&job, &script);
     add_tail(true, &script);

@@ -35,18 +35,20 @@ static const char *kind_name(enum cleave_param_kind kind)
                                        : "real";
 }
 
-static const char *task_name(enum cleave_task task)
-{
-    return task == CLEAVE_TASK_LOAD     ? "load"
-           : task == CLEAVE_TASK_REDUCE ? "reduce"
-                                        : "items";
-}
+static const struct {
+    const char *name, *heads;
+} tasks[] = {
+    [CLEAVE_TASK_LOAD] = { "load", "for a load|description [parameters]" },
+    [CLEAVE_TASK_REDUCE] = { "reduce", "for a reduction|description [parameters]" },
+    [CLEAVE_TASK_ITEMS] = { "items", "for items|description [parameters]" },
+    [CLEAVE_TASK_LOADS] = { "loads", "for several loads|description [parameters]" },
+};
 
 static void json_policy(struct cv_json *json, const struct cleave_policy *policy)
 {
     cv_field_object(json, NULL);
-    cv_fields(json, "name %s, task %s, summary %s", policy->name, task_name(policy->task),
-              policy->summary);
+    cv_fields(json, "name %s, task %s, summary %s", policy->name,
+              tasks[policy->task].name, policy->summary);
     cv_field_list(json, "needs");
     for (size_t i = 0; i < NEEDS; i++) {
         if (policy->needs & needs[i].bit)
@@ -92,30 +94,21 @@ static void add_summary(const struct cleave_policy *policy, struct cv_table *tab
     cv_text_done(&text);
 }
 
-static void add_list(enum cleave_task task, const char *titles,
-                     const struct cv_screen *screen, struct cv_text *out)
-{
-    struct cv_table table;
-
-    cv_table_init(&table, titles);
-    for (size_t i = 0; i < cleave_policy_count(); i++)
-        if (cleave_policy_at(i)->task == task)
-            add_summary(cleave_policy_at(i), &table);
-    cv_table_take(&table, screen->colour, screen->width, out);
-    cv_text_add(out, "\n");
-}
-
 static int show_list(void)
 {
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_screen screen = cv_screen_facts();
 
-    add_list(CLEAVE_TASK_LOAD, "for a load|description [parameters]", &screen, &text);
-    add_list(CLEAVE_TASK_REDUCE, "for a reduction|description [parameters]", &screen,
-             &text);
-    add_list(CLEAVE_TASK_ITEMS, "for items|description [parameters]", &screen, &text);
-    add_list(CLEAVE_TASK_LOADS, "for several loads|description [parameters]", &screen,
-             &text);
+    for (size_t t = 0; t < sizeof tasks / sizeof *tasks; t++) {
+        struct cv_table table;
+
+        cv_table_init(&table, tasks[t].heads);
+        for (size_t i = 0; i < cleave_policy_count(); i++)
+            if ((size_t)cleave_policy_at(i)->task == t)
+                add_summary(cleave_policy_at(i), &table);
+        cv_table_take(&table, screen.colour, screen.width, &text);
+        cv_text_add(&text, "\n");
+    }
     cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
     return cv_print_take(&text);
 }

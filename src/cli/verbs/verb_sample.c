@@ -22,9 +22,8 @@ struct sample_kind {
     unsigned stream; /* stream of random numbers; the same stream gives the same data */
     bool compressed; /* by zstd, in several frames                               */
     double share;    /* records relative to --records */
-    void (*head)(struct pen *pen); /* NULL: none                        */
+    const char *head, *tail; /* NULL: none                        */
     void (*record)(struct pen *pen, uint64_t number); /* number: the first is 1 */
-    void (*tail)(struct pen *pen);
 };
 
 struct pen {
@@ -90,11 +89,6 @@ static void number_record(struct pen *pen, uint64_t number)
     fprintf(pen->file, "%u\n", below(pen, 1000000));
 }
 
-static void table_head(struct pen *pen)
-{
-    fputs("id,name,note\n", pen->file);
-}
-
 static void table_record(struct pen *pen, uint64_t number)
 {
     const char *word = ONE_OF(pen, words);
@@ -115,11 +109,6 @@ static void json_record(struct pen *pen, uint64_t number)
     fputs("\"}\n", pen->file);
 }
 
-static void array_head(struct pen *pen)
-{
-    fputs("[\n", pen->file);
-}
-
 static void array_record(struct pen *pen, uint64_t number)
 {
     const char *language = below(pen, 3) > 0 ? "en" : "de";
@@ -130,11 +119,6 @@ static void array_record(struct pen *pen, uint64_t number)
     fprintf(pen->file,
             "  { \"id\": %" PRIu64 ",\n    \"lang\": \"%s\", \"tags\": [%u, %u] }",
             number, language, tag, below(pen, 10));
-}
-
-static void array_tail(struct pen *pen)
-{
-    fputs("\n]\n", pen->file);
 }
 
 static void fasta_record(struct pen *pen, uint64_t number)
@@ -156,13 +140,6 @@ static void fastq_record(struct pen *pen, uint64_t number)
     for (unsigned i = 0; i < length; i++)
         fputc("@+,.ABCDEFGHI"[below(pen, 13)], pen -> file);
     fputc('\n', pen->file);
-}
-
-static void calls_head(struct pen *pen)
-{
-    fputs("##fileformat=VCFv4.2\n##contig=<ID=1,length=1000000000>\n"
-          "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n",
-          pen->file);
 }
 
 static void calls_record(struct pen *pen, uint64_t number)
@@ -201,13 +178,13 @@ static const struct sample_kind sample_data[] = {
       .record = number_record },
     { .name = "text.txt", .what = "lines: words", .stream = 3, .share = 1, .record = text_record },
     { .name = "table.csv", .what = "csv: some fields are quoted and have two lines", .stream = 4,
-      .share = 1, .head = table_head, .record = table_record },
+      .share = 1, .head = "id,name,note\n", .record = table_record },
     { .name = "records.jsonl", .what = "jsonl: an object to a line", .stream = 5, .share = 1,
       .record = json_record },
     { .name = "records.jsonl.zst", .what = "the same, compressed by zstd", .stream = 5, .share = 1,
       .compressed = true, .record = json_record },
     { .name = "dump.json", .what = "json: one array", .stream = 6, .share = 0.5,
-      .head = array_head, .record = array_record, .tail = array_tail },
+      .head = "[\n", .record = array_record, .tail = "\n]\n" },
     { .name = "reads.fasta", .what = "fasta", .stream = 7, .share = 0.2, .record = fasta_record },
     { .name = "reads.fastq", .what = "fastq; some qualities begin with @", .stream = 8,
       .share = 0.2, .record = fastq_record },
@@ -216,7 +193,9 @@ static const struct sample_kind sample_data[] = {
     { .name = "reads_2.fastq", .what = "fastq: their mates", .stream = 10, .share = 0.1,
       .record = fastq_record },
     { .name = "calls.vcf", .what = "lines below a header that begins with #", .stream = 11,
-      .share = 0.5, .head = calls_head, .record = calls_record },
+      .share = 0.5, .record = calls_record,
+      .head = "##fileformat=VCFv4.2\n##contig=<ID=1,length=1000000000>\n"
+              "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n" },
     { .name = "paragraphs.txt", .what = "paragraph: blank lines between them", .stream = 12,
       .share = 0.2, .record = paragraph_record },
     LOGS(0, mon, 1),
@@ -250,11 +229,11 @@ static void put_records(const struct sample_kind *data, struct pen *pen, uint64_
                         uint64_t last)
 {
     if (first == 1 && data->head != NULL)
-        data->head(pen);
+        fputs(data->head, pen->file);
     for (uint64_t i = first; i < last; i++)
         data->record(pen, i);
     if (last > pen->count && data->tail != NULL)
-        data->tail(pen);
+        fputs(data->tail, pen->file);
 }
 
 static bool put_compressed(const struct sample_kind *data, struct pen *pen, FILE *out)

@@ -274,7 +274,7 @@ static void put_order(struct cv_json *json, const char *key,
 
     cv_json_key(json, key);
     if (!there) {
-        cv_json_null(json);
+        cv_json_text(json, NULL);
         return;
     }
     cv_json_on_line(json);
@@ -300,7 +300,7 @@ static int print_json(const struct cv_trace_file *file,
               outside);
     cv_json_key(&json, "difference");
     if (found->same) {
-        cv_json_null(&json);
+        cv_json_text(&json, NULL);
     } else {
         cv_json_object(&json);
         cv_fields(&json, "order %llu, line %zu, time %g",

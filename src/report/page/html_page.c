@@ -71,28 +71,6 @@ void cv_page_element(FILE *file, const char *before, const char *text, const cha
     fputs(after, file);
 }
 
-void cv_page_json_text(FILE *file, const char *text)
-{
-    size_t left = strlen(text);
-
-    fputc('"', file);
-    while (left > 0) {
-        size_t length = cv_utf8(text, left, NULL);
-        const unsigned char byte = (unsigned char)*text;
-
-        if (length == 0)
-            fputs("\\ufffd", file);
-        else if (byte < 0x20 || byte == '<' || byte == '"' || byte == '\\')
-            fprintf(file, "\\u%04x", byte);
-        else
-            fwrite(text, 1, length, file);
-        length = length == 0 ? 1 : length;
-        text += length;
-        left -= length;
-    }
-    fputc('"', file);
-}
-
 void cv_page_number(FILE *file, double value)
 {
     char buffer[CV_NUMBER_ROOM];

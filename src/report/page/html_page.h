@@ -17,9 +17,6 @@ void cv_page_text(FILE *file, const char *text);
 /* The same between two pieces of HTML. */
 void cv_page_element(FILE *file, const char *before, const char *text, const char *after);
 
-/* Text between quotes for JSON inside a script: nothing in it can end the script. */
-void cv_page_json_text(FILE *file, const char *text);
-
 /* A number in five digits, and with all digits for JSON: null if it is not finite. */
 void cv_page_number(FILE *file, double value);
 void cv_page_json_number(FILE *file, double value);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "io/json_out.h"
 #include "report/page/html_page.h"
 
 bool cv_report_data_on_link(enum cv_span_kind kind)
@@ -406,6 +407,13 @@ static void put_field(struct column *column, int field,
                                            : span->busy_s);
 }
 
+static struct column open_column(struct cv_json *json, const char *key)
+{
+    cv_json_key(json, key);
+    cv_json_raw(json, "\"");
+    return (struct column){ .file = json->file };
+}
+
 static void close_column(struct column *column)
 {
     if (column->count > 0)
@@ -415,12 +423,12 @@ static void close_column(struct column *column)
 
 /* Indices of the first spans of the link and the processor of each row, and of the
  * end. */
-static void put_places(FILE *file, const struct cv_report_data *data, uint32_t rows)
+static void put_places(struct cv_json *json, const struct cv_report_data *data,
+                       uint32_t rows)
 {
-    struct column column = { .file = file };
+    struct column column = open_column(json, "at");
     size_t at = 0;
 
-    fputs(",\n\"at\":\"", file);
     for (uint32_t row = 0; row < rows; row++) {
         put_bytes(&column, at, 4);
         while (at < data->nspans && data->spans[at].row == row &&
@@ -434,35 +442,35 @@ static void put_places(FILE *file, const struct cv_report_data *data, uint32_t r
     close_column(&column);
 }
 
-static void put_trace(FILE *file, const struct cv_report_data *data, const char *label,
-                      uint32_t rows)
+static void put_trace(struct cv_json *json, const struct cv_report_data *data,
+                      const char *label, uint32_t rows)
 {
     static const char *const names[FIELDS] = { "kind",  "start", "length",
                                                "units", "ref",   "busy" };
 
-    fprintf(file, "{\"label\":\"%s\",\"makespan\":", label);
-    cv_page_json_number(file, data->makespan_s);
-    fputs(",\"block\":", file);
-    cv_page_json_number(file, data->block_s);
-    put_places(file, data, rows);
+    cv_json_object(json);
+    cv_fields(json, "label %s, makespan %g, block %g", label, data->makespan_s,
+              data->block_s);
+    put_places(json, data, rows);
     for (int field = 0; field < FIELDS; field++) {
-        struct column column = { .file = file };
+        struct column column;
 
         if (field == BUSY && !(data->block_s > 0))
             continue;
-        fprintf(file, ",\n\"%s\":\"", names[field]);
+        column = open_column(json, names[field]);
         for (size_t i = 0; i < data->nspans; i++)
             put_field(&column, field, &data->spans[i]);
         close_column(&column);
     }
-    fputc('}', file);
+    cv_json_end(json);
 }
 
-static void put_rows(FILE *file, const struct cv_report_data *data, uint32_t rows)
+static void put_rows(struct cv_json *json, const struct cv_report_data *data,
+                     uint32_t rows)
 {
     char number[CV_SHEET_NAME_ROOM], other[CV_SHEET_NAME_ROOM], label[600];
 
-    fputs(",\"rows\":[", file);
+    cv_field_list(json, "rows");
     for (uint32_t row = 0; row < rows; row++) {
         const uint32_t first = row * data->group;
         const uint32_t last =
@@ -474,10 +482,9 @@ static void put_rows(FILE *file, const struct cv_report_data *data, uint32_t row
             snprintf(label, sizeof label, "%.250s \xe2\x80\x93 %.250s",
                      cv_report_data_name(data, first, number),
                      cv_report_data_name(data, last - 1, other));
-        fputs(row > 0 ? "," : "", file);
-        cv_page_json_text(file, label);
+        cv_json_text(json, label);
     }
-    fputc(']', file);
+    cv_json_end(json);
 }
 
 void cv_page_spans(FILE *file, const struct cv_report_data *measured,
@@ -489,30 +496,28 @@ void cv_page_spans(FILE *file, const struct cv_report_data *measured,
     const double end_s = predicted != NULL
                              ? fmax(measured->makespan_s, predicted->makespan_s)
                              : measured->makespan_s;
+    struct cv_json json;
 
-    fprintf(file,
-            "<script type=\"application/json\" id=\"spans\">\n{\"task\":\"%s\","
-            "\"port\":\"%s\",\"group\":%u,\"joined\":%s,\"end\":",
-            header->task == CLEAVE_TASK_LOAD ? "load" : "reduce",
-            header->task == CLEAVE_TASK_LOAD ? cleave_port_name(header->port) : "",
-            measured->group, measured->joined ? "true" : "false");
-    cv_page_json_number(file, end_s);
-    fputs(",\"bound\":", file);
-    if (facts->bound.name != NULL && !(facts->lifespan_s > 0)) {
-        fputs("{\"name\":", file);
-        cv_page_json_text(file, facts->bound.name);
-        fputs(",\"value\":", file);
-        cv_page_json_number(file, facts->bound.value_s);
-        fputc('}', file);
-    } else {
-        fputs("null", file);
-    }
-    put_rows(file, measured, rows);
-    fputs(",\n\"traces\":[", file);
-    put_trace(file, measured, "measured", rows);
-    if (predicted != NULL) {
-        fputs(",\n", file);
-        put_trace(file, predicted, "predicted", rows);
-    }
-    fputs("]}\n</script>\n", file);
+    fputs("<script type=\"application/json\" id=\"spans\">\n", file);
+    cv_json_init(&json, file, false);
+    json.in_page = true;
+    cv_json_object(&json);
+    cv_fields(&json, "task %s, port %s, group %u, joined %d, end %g",
+              header->task == CLEAVE_TASK_LOAD ? "load" : "reduce",
+              header->task == CLEAVE_TASK_LOAD ? cleave_port_name(header->port) : "",
+              measured->group, measured->joined, end_s);
+    if (facts->bound.name != NULL && !(facts->lifespan_s > 0))
+        cv_fields(&json, "bound {name %s, value %g}", facts->bound.name,
+                  facts->bound.value_s);
+    else
+        cv_field_text(&json, "bound", NULL);
+    put_rows(&json, measured, rows);
+    cv_field_list(&json, "traces");
+    put_trace(&json, measured, "measured", rows);
+    if (predicted != NULL)
+        put_trace(&json, predicted, "predicted", rows);
+    cv_json_end(&json);
+    cv_json_end(&json);
+    (void)cv_json_close(&json); /* the caller checks the file */
+    fputs("</script>\n", file);
 }
