@@ -505,7 +505,7 @@ static bool hint_check(const struct cv_call *call,
         result->same_lines > 0 && result->input_bytes > FEW_RATIO * result->output_bytes;
     struct cv_text text = { NULL, 0, 0, false };
 
-    if (!few && result->same_line[0] == '\0')
+    if (!few && result->same_line[0] == '\0' && !result->numbered_alike)
         return false;
     cv_run_line_add(call, none, &text);
     if (!text.failed && few)
@@ -517,8 +517,7 @@ static bool hint_check(const struct cv_call *call,
     else if (!text.failed)
         cv_print_note("each of %" PRIu64 " outputs begins with the same %s; if that is "
                       "wrong: cleave check%s",
-                      chunks,
-                      CV_IS_ONE_OF(result->same_line, "0", "1") ? "number" : "line",
+                      chunks, result->same_line[0] == '\0' ? "number" : "line",
                       text.bytes);
     cv_text_done(&text);
     return true;
