@@ -21,7 +21,7 @@ enum cv_weight_kind cv_weight_kind_of(const char *text);
 /* Whether the text is a command that reads all records first. `split` is that of the input, or NULL. */
 bool cv_weight_is_command(const char *text, const char *split);
 
-/* What the value of a record is. */
+/* Kinds of the value of a record. */
 enum cv_record_value {
     CV_VALUE_WEIGHT,
     CV_VALUE_KEY /* of input.limits, not a number */

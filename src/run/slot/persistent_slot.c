@@ -147,7 +147,7 @@ static bool is_usable(const struct cv_window *window)
            carrier->out >= 0 && !carrier->in.refused && window->state == WINDOW_SERVES;
 }
 
-/* The process is of no use any longer, because of `fault` if that is not NULL. */
+/* End the process, because of `fault` if that is not NULL. */
 static void end_process(struct cv_window *window, const char *fault)
 {
     struct cv_slot *carrier = &window->carrier;
@@ -318,7 +318,7 @@ static enum cleave_status start_process(struct cv_window *window,
                                         const struct cv_lane *lane,
                                         struct cleave_error *err);
 
-/* Give the process what it may hold. */
+/* Give the process as many pieces as it may hold. */
 static enum cleave_status push(struct cv_window *window, struct cleave_error *err)
 {
     struct cv_slot *carrier = &window->carrier;
@@ -357,7 +357,7 @@ static void end_piece(struct cv_lane *lane, enum cv_slot_end end)
     slot->events->ended(slot->context, slot, end);
 }
 
-/* What the command wrote to standard error last. */
+/* Copy the end of standard error. */
 static void copy_errors(struct cv_slot *slot, const struct cv_slot *carrier)
 {
     memcpy(slot->error_lines.tail, carrier->error_lines.tail,
@@ -419,7 +419,7 @@ static enum cleave_status no_length(struct cv_window *window, struct cleave_erro
                          window->carrier.command->argv[0]);
 }
 
-/* The first bytes of an answer, or of a part of it, are complete. */
+/* The head of an answer, or of a part, is complete. */
 static enum cleave_status begin_answer(struct cv_window *window, struct cleave_error *err)
 {
     struct cv_answer_head answer;
@@ -611,7 +611,7 @@ static void settle_pieces(struct cv_window *window, bool innocent)
         struct cv_lane *lane = &window->lanes[i];
         const bool ended =
             lane->state != LANE_IDLE && (lane->slot->stopping || lane->slot->timed_out);
-        /* What is no answer may be due to an earlier piece. */
+        /* Bytes that are no answer may be due to an earlier piece. */
         const bool guilty = lane->state == LANE_HELD && held == 1 && !innocent &&
                             (carrier->fault == NULL || lane->alone);
 
