@@ -642,13 +642,15 @@ struct cleave_execution_result {
     const char *seems, *seems_advice;
     bool seems_endless; /* with `seems`: the whole input was one record, for one worker */
     /* The first line of all outputs, or its beginning, if two or more outputs have a
-     * line; "0" or "1" if each output counts its lines from there; "": the lines differ.
-     * header_goes_on: '@' or '#' if a header that is written once begins with it and lines
-     * after the header do, too; otherwise 0. */
+     * line; "": the lines differ. */
     char same_line[256];
     /* lines of each output if two or more outputs have the same small number;
      * otherwise 0 */
     uint32_t same_lines;
+    bool
+        numbered_alike; /* two or more outputs number their lines, all from 0 or all from 1 */
+    /* '@' or '#' if a header that is written once begins with it and lines after the header
+     * do, too; otherwise 0 */
     char header_goes_on;
     double connect_s; /* part of `seconds` before hosts were ready */
     uint64_t lost;    /* chunks that were lost with a host and processed elsewhere */

@@ -296,9 +296,13 @@ static struct {
 
 int kill(pid_t pid, int signal)
 {
-    if (looked.slot != NULL && signal == SIGKILL && pid == -looked.slot->process.pid) {
+    const struct cv_slot *runs = looked.slot != NULL && looked.slot->carrier != NULL
+                                     ? looked.slot->carrier
+                                     : looked.slot;
+
+    if (runs != NULL && signal == SIGKILL && pid == -runs->process.pid) {
         looked.kills++;
-        looked.open += looked.slot->in.fd >= 0 && fcntl(looked.slot->in.fd, F_GETFD) >= 0;
+        looked.open += runs->in.fd >= 0 && fcntl(runs->in.fd, F_GETFD) >= 0;
     }
     return (int)syscall(SYS_kill, pid, signal);
 }
@@ -333,16 +337,16 @@ static void an_abandoned_command_keeps_its_input_open(void **state)
             &(struct cv_ordered_output_options){ .sink = -1, .memory = 1 << 20 },
             &outputs, &err));
         cv_slot_init(&slot);
-        if (persistent)
-            cv_persistent_init(&slot);
         slot.poller = poller;
+        if (persistent)
+            must(cv_persistent_init(&slot, NULL, 1, &err));
         slot.outputs = outputs;
         slot.command = &command;
         slot.events = &(struct cv_slot_events){ .broke = slot_broke };
         must(cv_slot_start(&slot, &piece, &err));
         looked.slot = &slot;
         looked.kills = looked.open = 0;
-        cv_slot_done(&slot);
+        cv_slot_free(&slot);
         looked.slot = NULL;
         assert_true(looked.kills > 0);
         assert_true(looked.open > 0);

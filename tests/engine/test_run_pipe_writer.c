@@ -305,7 +305,7 @@ static enum cleave_status flow_of_scarce(struct cv_lazy_reader *lazy, uint64_t b
 {
     (void)lazy;
     (void)begin;
-    if (into == NULL || into->pipe != CV_FLOW_HERE) {
+    if (into->pipe != CV_FLOW_HERE) {
         scarce.refused++;
         return cv_fail(error, CLEAVE_ERESOURCES, "no thread");
     }
@@ -350,8 +350,7 @@ static void without_threads_the_feeder_makes_the_input(void **state)
         scarce = (struct scarce_reader){ .lazy = { .threaded = flow_of_scarce,
                                                    .give = give_of_scarce,
                                                    .stop = stop_of_scarce,
-                                                   .bounded = bounded == 1,
-                                                   .direct = true },
+                                                   .bounded = bounded == 1 },
                                          .text = text };
         must(cv_pipe_open(&pipe, &err));
         cv_pipe_writer_init(&writer, pipe.write, &part, 1);

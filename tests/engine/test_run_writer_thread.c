@@ -76,7 +76,7 @@ static void stop(struct cv_writer_thread *threaded)
 static struct spring make_spring(const char *text)
 {
     return (struct spring){
-        .lazy = { .threaded = start, .stop = stop, .direct = true },
+        .lazy = { .threaded = start, .stop = stop },
         .text = text,
         .size = SIZE,
         .good = UINT64_MAX,

@@ -57,25 +57,12 @@ static void other_bytes_begin_no_answer(void **state)
         assert_false(cv_answer_head_read((const unsigned char *)heads[i], &head));
 }
 
-static void rests_take_a_millisecond_to_a_day(void **state)
-{
-    struct cv_answer_head head = { .kind = CV_ANSWER_LATER };
-
-    (void)state;
-    assert_true(cv_answer_later_s(&head) == 1e-3);
-    head.value = 2500;
-    assert_true(cv_answer_later_s(&head) == 2.5);
-    head.value = UINT64_MAX >> 8;
-    assert_true(cv_answer_later_s(&head) == 24 * 3600);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_without_a_number_have_a_length_of_seven_bytes),
         cmocka_unit_test(answers_with_a_number_have_a_length_of_five_bytes),
         cmocka_unit_test(other_bytes_begin_no_answer),
-        cmocka_unit_test(rests_take_a_millisecond_to_a_day),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

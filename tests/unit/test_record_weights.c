@@ -77,8 +77,8 @@ static const char *weigh(const char *split, const char *how, double missing,
     struct cv_splitter *splitter = parse(split);
     struct cv_record_weight weight;
     enum cleave_status status =
-        cv_record_weight_init(&weight, how, false, missing, splitter, head, strlen(head),
-                              "in", &err);
+        cv_record_weight_init(&weight, how, CV_VALUE_WEIGHT, missing, splitter, head,
+                              strlen(head), "in", &err);
 
     if (status == CLEAVE_OK)
         status =
@@ -431,8 +431,9 @@ static const char *find_key(const char *split, const char *how, const char *head
     static struct cleave_error err;
     struct cv_splitter *splitter = parse(split);
     struct cv_record_weight key;
-    enum cleave_status status = cv_record_weight_init(&key, how, true, 0, splitter, head,
-                                                      strlen(head), "in", &err);
+    enum cleave_status status =
+        cv_record_weight_init(&key, how, CV_VALUE_KEY, 0, splitter, head, strlen(head),
+                              "in", &err);
 
     if (status == CLEAVE_OK)
         status = cv_record_key_read(&key, record, strlen(record), "in", 7, 1, out, &err);

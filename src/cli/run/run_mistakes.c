@@ -500,13 +500,12 @@ static bool hint_check(const struct cv_call *call,
                       "is meant: cleave check%s",
                       chunks, result->same_lines, result->same_lines == 1 ? "" : "s",
                       cv_run_line(call, NULL));
-    else if (result->same_line[0] != '\0')
+    else if (result->same_line[0] != '\0' || result->numbered_alike)
         cv_print_note("each of %" PRIu64 " outputs begins with the same %s; if that is "
                       "wrong: cleave check%s",
-                      chunks,
-                      CV_IS_ONE_OF(result->same_line, "0", "1") ? "number" : "line",
+                      chunks, result->numbered_alike ? "number" : "line",
                       cv_run_line(call, NULL));
-    return few || result->same_line[0] != '\0';
+    return few || result->same_line[0] != '\0' || result->numbered_alike;
 }
 
 /* Whether a hint was printed. */

@@ -322,38 +322,16 @@ static void compare_leaders(struct cv_run_report *report)
         }
 }
 
-/* The rate of workers from `first`; NULL: none. */
-static const struct cleave_rate *find_rate(const struct cv_worker_list *list,
-                                           uint32_t first)
+/* NULL: none. */
+static const struct cleave_rate *rate_of(const struct cv_worker_list *list,
+                                         const char *host)
 {
-    for (size_t i = 0; i < list->nrates; i++)
-        if (list->rates[i].first == first)
-            return &list->rates[i];
+    for (size_t h = 0; h < list->nhosts; h++)
+        for (size_t i = 0; i < list->nrates; i++)
+            if (list->rates[i].first == list->hosts[h].first &&
+                strcmp(list->hosts[h].name, host) == 0)
+                return &list->rates[i];
     return NULL;
-}
-
-/* The run keeps the rates that it began with. */
-static enum cleave_status compare_rates(const struct cv_run_report *report,
-                                        struct cleave_error *err)
-{
-    const struct cv_worker_list *before = report->workers, *now = &report->again;
-
-    for (size_t i = 0; i < now->nhosts; i++) {
-        const struct cleave_rate *rate = find_rate(now, now->hosts[i].first), *old = NULL;
-
-        for (size_t k = 0; k < before->nhosts; k++)
-            if (strcmp(before->hosts[k].name, now->hosts[i].name) == 0)
-                old = find_rate(before, before->hosts[k].first);
-        if (rate != NULL &&
-            (old == NULL || rate->amount < old->amount ||
-             rate->period_s > old->period_s || rate->by_weight != old->by_weight))
-            return cv_fail(
-                err, CLEAVE_EINPUT,
-                "host '%s': a run keeps the rates that it began with; expected "
-                "no new one",
-                now->hosts[i].name);
-    }
-    return CLEAVE_OK;
 }
 
 enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
@@ -369,7 +347,19 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     } else {
         CV_TRY(cv_crew_find(report->options, report->reach, &report->again, err));
         compare_leaders(report);
-        CV_TRY(compare_rates(report, err));
+        for (size_t i = 0; i < report->again.nhosts; i++) {
+            const char *name = report->again.hosts[i].name;
+            const struct cleave_rate *rate = rate_of(&report->again, name);
+            const struct cleave_rate *old = rate_of(report->workers, name);
+
+            if (rate != NULL &&
+                (old == NULL || rate->amount < old->amount ||
+                 rate->period_s > old->period_s || rate->by_weight != old->by_weight))
+                return cv_fail(err, CLEAVE_EINPUT,
+                               "host '%s': a run keeps the rates that it began with; "
+                               "expected no new one",
+                               name);
+        }
     }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
     return CLEAVE_OK;

@@ -18,9 +18,8 @@ struct cv_lazy_reader {
     /* Read at most `max` bytes at `offset`; 0 bytes only at the end. For one thread at a time. */
     enum cleave_status (*read)(struct cv_lazy_reader *lazy, uint64_t offset, void *out,
                                size_t max, size_t *got, struct cleave_error *err);
-    /* Start a thread (pipe_writer.h) that writes the bytes from `begin` until it is stopped.
-     * Bytes before `end` are wanted; a `bounded` reader writes no others. `into` is the pipe of a
-     * command, for a `direct` reader only; or NULL. */
+    /* Start a thread (pipe_writer.h) that writes the bytes from `begin` into the pipe of a command
+     * until it is stopped. Bytes before `end` are wanted; a `bounded` reader writes no others. */
     enum cleave_status (*threaded)(struct cv_lazy_reader *lazy, uint64_t begin,
                                    uint64_t end, const struct cv_writer_thread_into *into,
                                    struct cv_writer_thread **out,
@@ -31,7 +30,7 @@ struct cv_lazy_reader {
                                const char **bytes, size_t *length,
                                struct cleave_error *err);
     void (*stop)(struct cv_writer_thread *threaded);
-    bool bounded, direct;
+    bool bounded;
 };
 
 /* Bytes in memory, or [begin, end) of a file or of a lazy reader. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/write_all.h"
 #include "run/common/poller.h"
 #include "run/common/threads.h"
 
@@ -21,11 +19,9 @@ enum {
     PAGE = 4096,
     NARROW = 64 * 1024, /* capacity of a new pipe */
     PROBE = 4 * NARROW, /* bytes between two looks at the rate of the reader */
-    ROOM = 256 * 1024,  /* capacity of the pipe of a thread on many cores */
-    FEW_CORES = 8,
-    COPY = 64 * 1024, /* read and written at a time */
-    MOST = 16 << 20,  /* bytes per system call */
-    LEND = 16 * 1024, /* less memory is copied as fast as it is spliced */
+    COPY = 64 * 1024,   /* read and written at a time */
+    MOST = 16 << 20,    /* bytes per system call */
+    LEND = 16 * 1024,   /* less memory is copied as fast as it is spliced */
 };
 
 static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
@@ -63,10 +59,6 @@ static void *run_thread(void *context)
     struct cv_writer_thread *threaded = context;
 
     threaded->status = threaded->work(threaded, &threaded->err);
-    if (threaded->mode == CV_WRITES_OWN_PIPE) {
-        cv_close(&threaded->pipe.write);
-        return NULL;
-    }
     pthread_mutex_lock(&threaded->lock);
     threaded->over = true;
     (void)eventfd_write(threaded->progress, 1);
@@ -149,8 +141,6 @@ bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes
 {
     bool wanted = true;
 
-    if (threaded->mode == CV_WRITES_OWN_PIPE)
-        return cv_write_all(threaded->pipe.write, bytes, length) == 0;
     while (wanted && length > 0) {
         double sleep_s = -1;
         size_t put = 0;
@@ -168,7 +158,7 @@ bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes
     return wanted;
 }
 
-static enum cleave_status open_direct(struct cv_writer_thread *threaded,
+static enum cleave_status open_events(struct cv_writer_thread *threaded,
                                       const struct cv_writer_thread_into *into,
                                       struct cleave_error *err)
 {
@@ -188,37 +178,19 @@ static enum cleave_status open_direct(struct cv_writer_thread *threaded,
     pthread_mutex_init(&threaded->lock, &kind);
     pthread_mutexattr_destroy(&kind);
     pthread_cond_init(&threaded->more, NULL);
-    threaded->mode = CV_WRITES_DIRECTLY;
     threaded->into = *into;
     threaded->reported = into->at;
     return CLEAVE_OK;
 }
 
-/* A wide pipe saves up to 7 % of the time of a run, usually 4 %. All pipes of a user may hold 64
- * MiB and are tiny beyond that, so with many cores they are smaller. */
-static enum cleave_status open_own_pipe(struct cv_writer_thread *threaded,
-                                        struct cleave_error *err)
-{
-    cpu_set_t cores;
-
-    CV_TRY(cv_pipe_open(&threaded->pipe, err));
-    cv_pipe_widen(threaded->pipe.write, sched_getaffinity(0, sizeof cores, &cores) == 0 &&
-                                                CPU_COUNT(&cores) <= FEW_CORES
-                                            ? (size_t)CV_PIPE_WIDE
-                                            : (size_t)ROOM);
-    return CLEAVE_OK;
-}
-
 static void close_thread(struct cv_writer_thread *threaded)
 {
-    cv_pipe_close(&threaded->pipe);
-    if (threaded->mode != CV_WRITES_DIRECTLY)
+    if (threaded->unthreaded)
         return;
     cv_close(&threaded->progress);
     cv_close(&threaded->halt);
     pthread_mutex_destroy(&threaded->lock);
     pthread_cond_destroy(&threaded->more);
-    threaded->mode = CV_WRITES_OWN_PIPE;
 }
 
 enum cleave_status
@@ -231,13 +203,10 @@ cv_writer_thread_start(struct cv_writer_thread *threaded,
     int error;
 
     threaded->work = work;
-    threaded->pipe = (struct cv_pipe){ -1, -1 };
-    threaded->mode = into != NULL && into->pipe == CV_FLOW_HERE ? CV_WRITES_NOTHING
-                                                                : CV_WRITES_OWN_PIPE;
-    if (threaded->mode == CV_WRITES_NOTHING)
+    threaded->unthreaded = into->pipe == CV_FLOW_HERE;
+    if (threaded->unthreaded)
         return CLEAVE_OK;
-    CV_TRY(into != NULL ? open_direct(threaded, into, err)
-                        : open_own_pipe(threaded, err));
+    CV_TRY(open_events(threaded, into, err));
     error = cv_nosignal_thread_create(&threaded->thread, run_thread, threaded);
     threaded->running = error == 0;
     if (error == 0)
@@ -250,12 +219,6 @@ cv_writer_thread_start(struct cv_writer_thread *threaded,
             "cannot start a thread that %s: too many processes (see: ulimit -u)", what);
     return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s", what,
                    strerror(error));
-}
-
-int cv_writer_thread_fd(const struct cv_writer_thread *threaded)
-{
-    return threaded->mode == CV_WRITES_DIRECTLY ? threaded->progress
-                                                : threaded->pipe.read;
 }
 
 enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
@@ -278,14 +241,13 @@ static void halt(struct cv_writer_thread *threaded)
 
 void cv_writer_thread_stop(struct cv_writer_thread *threaded)
 {
-    cv_close(&threaded->pipe.read);
-    if (threaded->mode == CV_WRITES_DIRECTLY)
+    if (!threaded->unthreaded)
         halt(threaded);
     (void)cv_writer_thread_end(threaded, NULL);
     close_thread(threaded);
 }
 
-/* Let a thread that writes directly stop at `until`; false, without a change: it has gone
+/* Let the thread stop at `until`; false, without a change: it has gone
  * further. */
 static bool set_until(struct cv_writer_thread *threaded, uint64_t until)
 {
@@ -319,20 +281,20 @@ void cv_pipe_writer_init(struct cv_pipe_writer *writer, int pipe,
     }
 }
 
-static bool is_direct(const struct cv_pipe_writer *writer)
+static bool has_thread(const struct cv_pipe_writer *writer)
 {
-    return writer->threaded != NULL && writer->threaded->mode == CV_WRITES_DIRECTLY;
+    return writer->threaded != NULL && !writer->threaded->unthreaded;
 }
 
 void cv_pipe_writer_hold(const struct cv_pipe_writer *writer)
 {
-    if (is_direct(writer))
+    if (has_thread(writer))
         pthread_mutex_lock(&writer->threaded->lock);
 }
 
 void cv_pipe_writer_go_on(const struct cv_pipe_writer *writer)
 {
-    if (is_direct(writer))
+    if (has_thread(writer))
         pthread_mutex_unlock(&writer->threaded->lock);
 }
 
@@ -341,7 +303,7 @@ static uint64_t uncounted(const struct cv_pipe_writer *writer)
 {
     uint64_t at;
 
-    if (!is_direct(writer))
+    if (!has_thread(writer))
         return 0;
     cv_pipe_writer_hold(writer);
     at = writer->threaded->into.at;
@@ -353,7 +315,7 @@ void cv_pipe_writer_done(struct cv_pipe_writer *writer)
 {
     if (writer->threaded == NULL)
         return;
-    if (is_direct(writer)) {
+    if (has_thread(writer)) {
         uint64_t more;
 
         halt(writer->threaded);
@@ -368,7 +330,7 @@ void cv_pipe_writer_done(struct cv_pipe_writer *writer)
 
 int cv_pipe_writer_source(const struct cv_pipe_writer *writer)
 {
-    return writer->threaded != NULL ? cv_writer_thread_fd(writer->threaded) : -1;
+    return has_thread(writer) ? writer->threaded->progress : -1;
 }
 
 uint64_t cv_pipe_writer_fed(const struct cv_pipe_writer *writer)
@@ -399,7 +361,7 @@ bool cv_pipe_writer_cut(struct cv_pipe_writer *writer, size_t part, uint64_t end
     assert(part < writer->nparts);
     if (end < writer->parts[part].begin || end > writer->parts[part].end)
         return false;
-    if (is_direct(writer) && writer->thread_part == part &&
+    if (has_thread(writer) && writer->thread_part == part &&
         !set_until(writer->threaded, end))
         return false;
     writer->parts[part].end = end;
@@ -416,7 +378,7 @@ void cv_pipe_writer_narrow(struct cv_pipe_writer *writer, size_t small_write)
 void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *parts,
                          size_t nparts)
 {
-    const bool writes = is_direct(writer) && writer->part == writer->thread_part;
+    const bool writes = has_thread(writer) && writer->part == writer->thread_part;
 
     assert(nparts <= CV_FEED_PARTS);
     for (size_t i = 0; i < nparts; i++) {
@@ -491,15 +453,13 @@ static ssize_t write_stored(struct cv_pipe_writer *writer, const struct cv_part 
 
 /* --- parts of lazy readers ----------------------------------------------------------- */
 
-/* Set errno of a write that moved nothing: EPIPE if the reader has closed the pipe, else EAGAIN.
- * Returns whether the pipe has room. */
-static bool look_at_pipe(const struct cv_pipe_writer *writer)
+/* Set errno of a write that moved nothing: EPIPE if the reader has closed the pipe, else EAGAIN. */
+static void look_at_pipe(const struct cv_pipe_writer *writer)
 {
     struct pollfd pipe = { .fd = writer->pipe, .events = POLLOUT };
     const int ready = poll(&pipe, 1, 0);
 
     errno = ready > 0 && (pipe.revents & POLLERR) != 0 ? EPIPE : EAGAIN;
-    return ready > 0 && (pipe.revents & POLLOUT) != 0;
 }
 
 /* Without a thread if a limit prevents it. To wait for the limit to pass would not do: the
@@ -514,9 +474,8 @@ static enum cleave_status begin_thread(struct cv_pipe_writer *writer,
                                                 .fed = writer->fed,
                                                 .at = part->begin,
                                                 .until = part->end };
-    enum cleave_status status =
-        part->lazy->threaded(part->lazy, part->begin, part->end,
-                             part->lazy->direct ? &into : NULL, &writer->threaded, err);
+    enum cleave_status status = part->lazy->threaded(part->lazy, part->begin, part->end,
+                                                     &into, &writer->threaded, err);
 
     if (status == CLEAVE_ERESOURCES && part->lazy->give != NULL &&
         cv_never_wait(writer->pipe)) {
@@ -534,9 +493,9 @@ static enum cleave_status begin_thread(struct cv_pipe_writer *writer,
 }
 
 /* Count the bytes that a thread has written into the pipe. */
-static enum cleave_status count_direct(struct cv_pipe_writer *writer,
-                                       const struct cv_part *part, bool *dry,
-                                       ssize_t *got, struct cleave_error *err)
+static enum cleave_status count_written(struct cv_pipe_writer *writer,
+                                        const struct cv_part *part, bool *dry,
+                                        ssize_t *got, struct cleave_error *err)
 {
     struct cv_writer_thread *threaded = writer->threaded;
     eventfd_t events;
@@ -556,7 +515,7 @@ static enum cleave_status count_direct(struct cv_pipe_writer *writer,
         return cv_writer_thread_end(threaded, err);
     *got = -1;
     *dry = true;
-    (void)look_at_pipe(writer);
+    look_at_pipe(writer);
     if (refused != 0)
         errno = refused;
     return CLEAVE_OK;
@@ -577,39 +536,20 @@ static enum cleave_status write_unthreaded(const struct cv_pipe_writer *writer,
     return CLEAVE_OK;
 }
 
-/* Splice from the pipe of a thread, which fails in the same way if that pipe is empty and if the
- * other is full. */
-static enum cleave_status splice_on(struct cv_pipe_writer *writer, size_t length,
-                                    bool *dry, ssize_t *got, struct cleave_error *err)
-{
-    *got = splice(cv_pipe_writer_source(writer), NULL, writer->pipe, NULL, length,
-                  SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-    if (*got == 0)
-        return cv_writer_thread_end(writer->threaded, err);
-    if (*got < 0 && errno == EAGAIN)
-        *dry = look_at_pipe(writer);
-    return CLEAVE_OK;
-}
-
 static enum cleave_status write_lazy(struct cv_pipe_writer *writer, struct cv_part *part,
                                      size_t length, bool *dry, ssize_t *got,
                                      struct cleave_error *err)
 {
-    enum cv_writer_thread_mode mode;
-
     if (writer->threaded != NULL &&
         (writer->thread_part != writer->part || writer->thread_at != part->begin ||
          (part->lazy->bounded && writer->thread_at == writer->thread_until) ||
-         (writer->threaded->mode == CV_WRITES_NOTHING &&
-          cv_clock_s() - writer->unthreaded_s > AGAIN_S)))
+         (writer->threaded->unthreaded && cv_clock_s() - writer->unthreaded_s > AGAIN_S)))
         cv_pipe_writer_done(writer);
     if (writer->threaded == NULL)
         CV_TRY(begin_thread(writer, part, err));
     assert(writer->threaded != NULL);
-    mode = writer->threaded->mode;
-    CV_TRY(mode == CV_WRITES_NOTHING    ? write_unthreaded(writer, part, length, got, err)
-           : mode == CV_WRITES_DIRECTLY ? count_direct(writer, part, dry, got, err)
-                                        : splice_on(writer, length, dry, got, err));
+    CV_TRY(writer->threaded->unthreaded ? write_unthreaded(writer, part, length, got, err)
+                                        : count_written(writer, part, dry, got, err));
     if (*got > 0)
         writer->thread_at += (uint64_t)*got;
     return CLEAVE_OK;
@@ -664,7 +604,7 @@ enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t m
             ssize_t got = 0;
             bool dry;
 
-            if (part->lazy != NULL && part->lazy->direct)
+            if (part->lazy != NULL)
                 writer->small_write = 0;
             if (writer->small_write > 0 && !small) {
                 const uint64_t small_write = next_small_write(writer);

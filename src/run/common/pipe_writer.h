@@ -5,8 +5,7 @@
  * one of:
  *
  *   file, memory     spliced into the pipe without a copy; read and written if that is refused
- *   lazy reader      a thread writes the bytes into its own pipe, and they are spliced on
- *   direct reader    a thread writes the bytes into this pipe, whether cv_pipe_writer_pump is
+ *   lazy reader      a thread writes the bytes into this pipe, whether cv_pipe_writer_pump is
  *                    called or not, but not beyond the end of the part
  *   no thread        a limit of the system prevents a thread: the bytes are made in the call
  *
@@ -45,19 +44,15 @@ struct cv_writer_thread_into {
     uint64_t at, until;          /* offsets: the next byte, and the end of the part */
 };
 
-enum cv_writer_thread_mode { CV_WRITES_OWN_PIPE, CV_WRITES_DIRECTLY, CV_WRITES_NOTHING };
-
 /* The first member of the struct of its user; all zero before the start. */
 struct cv_writer_thread {
-    enum cv_writer_thread_mode mode;
-    struct cv_pipe pipe; /* own pipe; the thread closes the end to write to */
+    bool unthreaded; /* CV_FLOW_HERE */
     pthread_t thread;
     bool running;
     enum cleave_status (*work)(struct cv_writer_thread *threaded,
                                struct cleave_error *err);
     enum cleave_status status; /* result of the work */
     struct cleave_error err;
-    /* A thread that writes directly: */
     struct cv_writer_thread_into into; /* under the lock, which is recursive */
     pthread_mutex_t lock;
     pthread_cond_t more; /* `until` or `stopped` has changed */
@@ -69,16 +64,13 @@ struct cv_writer_thread {
     int refused; /* errno of the write that ended it; 0: none */
 };
 
-/* `what` the thread does, for messages: "decodes". `into`: NULL for an own pipe. */
+/* `what` the thread does, for messages: "decodes". */
 enum cleave_status
 cv_writer_thread_start(struct cv_writer_thread *threaded,
                        enum cleave_status (*work)(struct cv_writer_thread *threaded,
                                                   struct cleave_error *err),
                        const char *what, const struct cv_writer_thread_into *into,
                        struct cleave_error *err);
-/* Borrowed: the end of the own pipe to read from; or an event, readable after a step, at the end
- * of the part, and at the end of the thread. */
-int cv_writer_thread_fd(const struct cv_writer_thread *threaded);
 /* Called by the thread: false if no bytes are wanted. */
 bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes,
                             size_t length);
@@ -127,7 +119,8 @@ struct cv_pipe_writer {
 void cv_pipe_writer_init(struct cv_pipe_writer *writer, int pipe,
                          const struct cv_part *parts, size_t nparts);
 void cv_pipe_writer_done(struct cv_pipe_writer *writer);
-/* The descriptor to wait for in state CV_FEED_DRY; -1: none. */
+/* The event to wait for in state CV_FEED_DRY: readable after a step, at the end of the part, and at
+ * the end of the thread; -1: none. */
 int cv_pipe_writer_source(const struct cv_pipe_writer *writer);
 /* Write what fits, about `max` bytes at most. SIGPIPE must be blocked or ignored. Fails if a file
  * cannot be read or is shorter than its part. */

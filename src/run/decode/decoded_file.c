@@ -277,11 +277,9 @@ enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char 
 
     if (decoded == NULL)
         return cv_fail_memory(err, "a decoder");
-    decoded->reader = (struct cv_lazy_reader){ .read = read_at,
-                                               .threaded = start_flow,
-                                               .give = give,
-                                               .stop = stop_flow,
-                                               .direct = true };
+    decoded->reader = (struct cv_lazy_reader){
+        .read = read_at, .threaded = start_flow, .give = give, .stop = stop_flow
+    };
     decoded->codec = codec;
     decoded->name = name;
     decoded->fd = -1;
@@ -436,8 +434,7 @@ enum cleave_status cv_arriving_input_new(const struct cv_codec *codec,
                                                 .threaded = start_arriving,
                                                 .give = give,
                                                 .stop = stop_arriving,
-                                                .bounded = true,
-                                                .direct = true };
+                                                .bounded = true };
     arriving->codec = codec;
     arriving->fd = -1;
     *out = arriving;

@@ -369,6 +369,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
         snprintf(result->same_line, sizeof result->same_line, "%s",
                  cv_ordered_output_same_line(run->outputs));
         result->same_lines = cv_ordered_output_same_lines(run->outputs);
+        result->numbered_alike = cv_ordered_output_numbered_alike(run->outputs);
     }
 }
 

@@ -31,32 +31,32 @@ enum {
 
 /* --- commands ------------------------------------------------------------------------------- */
 
-/* A running command. The caller stops waiting if the reader of the pipe `results` has gone or, if that
- * is -1, if a signal arrives. */
+/* A running command. The caller stops waiting if the event `halt` is readable or, if that is -1, if a
+ * signal arrives. */
 struct command {
     struct cv_command command;
     struct cv_process process;
     struct cv_pipe pipe;
-    int results; /* borrowed */
+    int halt; /* borrowed */
 };
 
 /* Wait until `fd` (-1: none) is readable, or for max_ms (-1: no limit). True: stop waiting. */
-static bool wait_for(int fd, int results, int max_ms)
+static bool wait_for(int fd, int halt, int max_ms)
 {
-    /* Without events, only an error or a hang-up of `results` is reported. */
-    struct pollfd both[] = { { .fd = fd, .events = POLLIN }, { .fd = results } };
+    struct pollfd both[] = { { .fd = fd, .events = POLLIN },
+                             { .fd = halt, .events = POLLIN } };
 
     for (;;) {
         int now = max_ms;
         int ready;
 
-        if (results < 0) {
+        if (halt < 0) {
             if (cv_signal_waits(true))
                 return true;
             now = max_ms < 0 || max_ms > LOOK_MS ? LOOK_MS : max_ms;
         }
         ready = poll(both, 2, now);
-        if (results >= 0 && both[1].revents != 0)
+        if (halt >= 0 && both[1].revents != 0)
             return true;
         if (ready > 0 || (ready < 0 && errno != EINTR))
             return false;
@@ -66,12 +66,12 @@ static bool wait_for(int fd, int results, int max_ms)
 }
 
 static enum cleave_status start_command(struct command *command, const char *line,
-                                        const char *name, int results,
+                                        const char *name, int halt,
                                         struct cleave_error *err)
 {
     enum cleave_status status;
 
-    *command = (struct command){ .pipe = { -1, -1 }, .results = results };
+    *command = (struct command){ .pipe = { -1, -1 }, .halt = halt };
     CV_TRY(cv_shell_command_init(&command->command, NULL, line, err));
     status = cv_command_set(&command->command, "CLEAVE_INPUT", name, err);
     CV_THEN(status, cv_pipe_open(&command->pipe, err));
@@ -96,7 +96,7 @@ static size_t read_command(struct command *command, char *out, size_t max, bool 
     ssize_t got;
 
     do {
-        *stopped = wait_for(command->pipe.read, command->results, -1);
+        *stopped = wait_for(command->pipe.read, command->halt, -1);
         got = *stopped ? 0 : read(command->pipe.read, out, max);
     } while (got < 0 && errno == EINTR);
     return got > 0 ? (size_t)got : 0;
@@ -116,7 +116,7 @@ static bool end_command(struct command *command, bool *stopped, char *why, size_
     bool well;
 
     while (!*stopped && !cv_process_reap(process))
-        *stopped = wait_for(process->pidfd, command->results, -1);
+        *stopped = wait_for(process->pidfd, command->halt, -1);
     well = process->exit_code == 0;
     if (process->signal != 0)
         snprintf(why, room, "by signal %d", process->signal);
@@ -176,7 +176,7 @@ struct range {
     uint64_t at, end;
     bool (*take)(void *context, const char *bytes, size_t length); /* false: stop */
     void *context;
-    int results;  /* as in struct command */
+    int halt;     /* as in struct command */
     char *held;   /* borrowed: HELD bytes, which are not taken yet */
     size_t nheld; /* number of them in use */
     /* The current command. */
@@ -192,12 +192,12 @@ static enum cleave_status start_range(const struct range *range, struct command 
     fill_line(&line, range->from->line, range->at, range->end);
     status = line.failed
                  ? cv_fail_memory(err, "a command")
-                 : start_command(out, line.bytes, range->from->name, range->results, err);
+                 : start_command(out, line.bytes, range->from->name, range->halt, err);
     cv_text_done(&line);
     return status;
 }
 
-/* Start the command. A thread (with `results`) waits for resources, which others will release. Without
+/* Start the command. A thread (with `halt`) waits for resources, which others will release. Without
  * a thread, only the caller could release them. */
 static enum cleave_status start_again(const struct range *range, struct command *out,
                                       bool *stopped, struct cleave_error *err)
@@ -205,9 +205,9 @@ static enum cleave_status start_again(const struct range *range, struct command 
     for (int waits = 0;; waits++) {
         const enum cleave_status status = start_range(range, out, err);
 
-        if (status != CLEAVE_ERESOURCES || range->results < 0 || waits == MAX_WAITS)
+        if (status != CLEAVE_ERESOURCES || range->halt < 0 || waits == MAX_WAITS)
             return status;
-        *stopped = wait_for(-1, range->results, FIRST_PAUSE_MS);
+        *stopped = wait_for(-1, range->halt, FIRST_PAUSE_MS);
         if (*stopped)
             return status;
     }
@@ -331,7 +331,7 @@ static enum cleave_status fetch_range(struct range *range, struct command *begun
         }
         if (tries == TRIES)
             break;
-        *stopped = wait_for(-1, range->results, pause_ms);
+        *stopped = wait_for(-1, range->halt, pause_ms);
         status = CLEAVE_OK;
         pause_ms *= PAUSE_GROWTH;
     }
@@ -457,7 +457,7 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
                   : consecutive                             ? MANY
                                                             : FEW;
     struct range range = {
-        .from = fetched, .take = keep, .context = fetched, .results = -1, .at = offset
+        .from = fetched, .take = keep, .context = fetched, .halt = -1, .at = offset
     };
     enum cleave_status status;
     bool stopped;
@@ -512,7 +512,7 @@ static enum cleave_status work(struct cv_writer_thread *threaded,
     struct flow *flow = (struct flow *)threaded;
     bool stopped;
 
-    flow->range.results = flow->command.results = threaded->pipe.write;
+    flow->range.halt = flow->command.halt = threaded->halt;
     return fetch_range(&flow->range, &flow->command, &stopped, err);
 }
 
@@ -540,7 +540,7 @@ static enum cleave_status start_flow(struct cv_lazy_reader *reader, uint64_t beg
                                   .end = end,
                                   .take = give,
                                   .context = &flow->threaded,
-                                  .results = -1 };
+                                  .halt = -1 };
     status = start_range(&flow->range, &flow->command, err);
     if (status == CLEAVE_OK) {
         status = cv_writer_thread_start(&flow->threaded, work, "fetches", into, err);

@@ -49,7 +49,7 @@ enum { MAX_COLUMN = 9999 };
 /* The member of the request, for messages. */
 static const char *field_of(const struct cv_record_weight *weight)
 {
-    return weight->is_key ? "input.limits" : "input.weight";
+    return weight->value == CV_VALUE_KEY ? "input.limits" : "input.weight";
 }
 
 /* The column of this name in a header. */
@@ -72,7 +72,7 @@ static enum cleave_status find_name(struct cv_record_weight *weight, const char 
             weight->column = i;
             return CLEAVE_OK;
         }
-    if (weight->is_key)
+    if (weight->value == CV_VALUE_KEY)
         return cv_fail_at(err, CV_FILE(name),
                           "input.limits: no column '%s' in the header",
                           CV_SHOWN(weight->text, 30));
@@ -90,20 +90,22 @@ static bool is_field(const char *text)
 }
 
 enum cleave_status cv_record_weight_init(struct cv_record_weight *weight,
-                                         const char *text, bool is_key, double missing,
+                                         const char *text, enum cv_record_value value,
+                                         double missing,
                                          const struct cv_splitter *splitter,
                                          const char *head, size_t length,
                                          const char *name, struct cleave_error *err)
 {
     *weight = (struct cv_record_weight){ .kind = cv_weight_kind_of(text),
                                          .text = text,
-                                         .is_key = is_key,
+                                         .value = value,
                                          .missing = missing,
                                          .splitter = splitter };
     if (weight->kind == CV_WEIGHT_FIELD && !is_field(text))
         return cv_fail(err, CLEAVE_EINPUT, "%s: expected a field such as %s, got '%s'",
                        field_of(weight),
-                       is_key ? ".host or .request.host" : ".tokens or .usage.tokens",
+                       value == CV_VALUE_KEY ? ".host or .request.host"
+                                             : ".tokens or .usage.tokens",
                        CV_SHOWN(text, 40));
     if (weight->kind == CV_WEIGHT_COLUMN) {
         weight->column = strlen(text) < 5 ? (unsigned)strtoul(text, NULL, 10) : 0;
@@ -114,7 +116,8 @@ enum cleave_status cv_record_weight_init(struct cv_record_weight *weight,
     }
     if (weight->kind == CV_WEIGHT_WORD && cv_splitter_has_columns(splitter))
         return find_name(weight, head, length, name, err);
-    if (is_key && weight->kind != CV_WEIGHT_FIELD && weight->kind != CV_WEIGHT_COLUMN)
+    if (value == CV_VALUE_KEY && weight->kind != CV_WEIGHT_FIELD &&
+        weight->kind != CV_WEIGHT_COLUMN)
         return cv_fail(
             err, CLEAVE_EINPUT,
             "input.limits: expected a key such as .host of JSON, column 2, or a "

@@ -21,19 +21,26 @@ enum cv_weight_kind cv_weight_kind_of(const char *text);
 /* Whether the text is a command that reads all records first. `split` is that of the input, or NULL. */
 bool cv_weight_is_command(const char *text, const char *split);
 
+/* Kinds of the value of a record. */
+enum cv_record_value {
+    CV_VALUE_WEIGHT,
+    CV_VALUE_KEY /* of input.limits, not a number */
+};
+
 struct cv_record_weight {
     enum cv_weight_kind kind; /* not WORD */
-    bool is_key;              /* the value is a key of input.limits, not a number */
-    const char *text;         /* borrowed */
-    unsigned column;          /* from 1 */
-    double missing;           /* weight of a record that has none; 0: an error */
+    enum cv_record_value value;
+    const char *text; /* borrowed */
+    unsigned column;  /* from 1 */
+    double missing;   /* weight of a record that has none; 0: an error */
     const struct cv_splitter *splitter; /* borrowed */
 };
 
 /* `head`: the header of the input, which names its columns; length 0: none. `name`: the input, for
  * messages. A key is not the answer of a command. */
 enum cleave_status cv_record_weight_init(struct cv_record_weight *weight,
-                                         const char *text, bool is_key, double missing,
+                                         const char *text, enum cv_record_value value,
+                                         double missing,
                                          const struct cv_splitter *splitter,
                                          const char *head, size_t length,
                                          const char *name, struct cleave_error *err);

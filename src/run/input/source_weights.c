@@ -74,13 +74,13 @@ static enum cleave_status learn_how(struct cv_source *source,
         return CLEAVE_OK;
     weights->records = *source->splitter;
     weights->records.group = NULL;
-    CV_TRY(cv_record_weight_init(&weights->how, weights->text, false, weights->missing,
-                                 &weights->records, head, (size_t)header, file->name,
-                                 err));
+    CV_TRY(cv_record_weight_init(&weights->how, weights->text, CV_VALUE_WEIGHT,
+                                 weights->missing, &weights->records, head,
+                                 (size_t)header, file->name, err));
     for (unsigned i = 0; i < weights->index.nkeys; i++)
-        CV_TRY(cv_record_weight_init(&weights->keys[i], weights->limits[i].key, true, 0,
-                                     &weights->records, head, (size_t)header, file->name,
-                                     err));
+        CV_TRY(cv_record_weight_init(&weights->keys[i], weights->limits[i].key,
+                                     CV_VALUE_KEY, 0, &weights->records, head,
+                                     (size_t)header, file->name, err));
     weights->known = true;
     if (weights->how.kind == CV_WEIGHT_COMMAND && source->stream != NULL)
         return cv_fail(err, CLEAVE_EINPUT,

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
 #include "run/hosts/joining.h"
-#include "run/slot/window_slot.h"
+#include "run/slot/persistent_slot.h"
 
 /* --- attempts of workers, and starts --------------------------------------------------- */
 
@@ -21,10 +21,10 @@ bool cv_may_have_hosts(const struct cleave_execution *request)
            request->hosts.more != NULL;
 }
 
-/* The first slot that shares the command of the worker; NULL: that is its own. */
+/* The first slot that shares the command of the worker; NULL: that is its own slot. */
 static struct cv_slot *first_of_window(const struct cv_exec_run *run, uint32_t worker)
 {
-    const uint32_t place = worker % run->request->window;
+    const uint32_t place = worker % cv_hosts_window(&run->pool.hosts);
 
     return place > 0 ? &run->table.items[worker - place].items[0].slot : NULL;
 }
@@ -62,12 +62,10 @@ static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
     }
     if (host != NULL)
         return cv_remote_init(slot, host, worker - host->first, err);
-    if (run->request->window > 0)
-        return cv_window_init(slot, first_of_window(run, worker), run->request->window,
-                              err);
-    if (run->request->persistent)
-        cv_persistent_init(slot);
-    return CLEAVE_OK;
+    return run->request->persistent
+               ? cv_persistent_init(slot, first_of_window(run, worker),
+                                    cv_hosts_window(&run->pool.hosts), err)
+               : CLEAVE_OK;
 }
 
 /* Keep the slots of persistent commands that stayed after the last input; false: there

@@ -12,11 +12,10 @@
 #include "run/failures/retry_queue.h"
 #include "run/fold/fold.h"
 #include "run/master/attempts.h"
-#include "run/master/key_limits.h"
 #include "engine/engine.h"
+#include "engine/rate.h"
 #include "run/master/order_queue.h"
 #include "run/master/result_sink.h"
-#include "run/master/start_rates.h"
 #include "run/master/worker_pool.h"
 
 enum {
@@ -39,6 +38,46 @@ struct cv_failure_notes {
         uint64_t begin, end, first, count;
     } * bad; /* owned */
     size_t nbad, bad_room;
+};
+
+/* Keys of the items and records that commands have. All zero: nothing is running. */
+struct cv_key_limits {
+    uint64_t *item; /* owned: keys of an item, one for each limit */
+    /* The running pieces, for which `uses` holds. */
+    struct cv_range *pieces; /* owned */
+    size_t npieces, room;
+    /* A hash table of a power of two of slots, at most half of them used. */
+    struct cv_key_use {
+        uint64_t key; /* 0: the slot is free */
+        uint32_t chunks;
+        uint32_t last; /* index in `pieces` of the last chunk that was counted, from 1 */
+    } * uses;          /* owned */
+    size_t nslots, nkeys;
+};
+
+/* A group of workers that share a rate: how much they may start. */
+struct cv_rate_group {
+    struct cv_rate rate;
+    bool by_weight;
+    double least;   /* amount of the smallest piece */
+    double started; /* sum of all starts */
+    double units;   /* of these */
+};
+
+/* A worker of a group. */
+struct cv_rate_member {
+    struct cv_rate_group *group; /* NULL: the worker has no rate */
+    bool waits;                  /* the worker rests until its group may start again */
+    bool holds;                  /* `done` is kept back */
+    struct cleave_event done;
+};
+
+/* All zero: no worker has a rate. */
+struct cv_start_rates {
+    struct cv_rate_group *groups; /* owned */
+    size_t ngroups;
+    struct cv_rate_member *members; /* owned: per worker; NULL: no worker has a rate */
+    uint32_t held;                  /* events that are kept back */
 };
 
 struct cv_exec_run {

@@ -14,7 +14,7 @@
 #include "policy/common/reserved_workers.h"
 #include "run/common/machine.h"
 #include "run/hosts/hosts.h"
-#include "run/slot/window_slot.h"
+#include "run/slot/persistent_slot.h"
 #include "run/master/exec_run.h"
 #include "run/master/result_sink.h"
 #include "run/master/run_policy.h"

@@ -406,9 +406,12 @@ const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
 
     if (alike->outputs > 1 && !alike->differ && outputs->head_length == 0)
         return alike->line;
-    if (alike->counted < 2 || alike->uncounted)
-        return "";
-    return alike->number == '0' ? "0" : "1";
+    return "";
+}
+
+bool cv_ordered_output_numbered_alike(const struct cv_ordered_output *outputs)
+{
+    return outputs->alike.counted > 1 && !outputs->alike.uncounted;
 }
 
 uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs)

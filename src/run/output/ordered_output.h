@@ -223,6 +223,8 @@ cv_ordered_output_usage(const struct cv_ordered_output *outputs);
 /* The first line of all outputs that are not empty, perhaps cut; "": fewer than two, or they
  * differ. Borrowed. */
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs);
+/* Whether the outputs number their lines, all from 0 or all from 1; false: fewer than two. */
+bool cv_ordered_output_numbered_alike(const struct cv_ordered_output *outputs);
 /* The number of lines of each output; 0: fewer than two outputs, or they differ, or have many lines. */
 uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs);
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -308,20 +309,31 @@ static enum cleave_status copy(struct cv_piece_writer *writer, const struct cv_p
     }
 }
 
-/* Write the bytes of a flow. */
+/* Wait for bytes of the thread. False: it has ended without the last ones. */
+static bool wait_for_bytes(const struct cv_writer_thread *threaded, int pipe)
+{
+    struct pollfd at[] = { { .fd = pipe, .events = POLLIN },
+                           { .fd = threaded->progress, .events = POLLIN } };
+
+    (void)TEMP_FAILURE_RETRY(poll(at, 2, -1));
+    /* The event follows the bytes. */
+    return TEMP_FAILURE_RETRY(poll(at, 1, 0)) > 0;
+}
+
 static enum cleave_status write_from_thread(struct cv_piece_writer *writer,
                                             const struct cv_part *part,
-                                            struct cv_writer_thread *threaded,
+                                            struct cv_writer_thread *threaded, int pipe,
                                             struct cleave_error *err)
 {
     char bytes[POUR];
 
     for (uint64_t at = part->begin; at < part->end;) {
         const uint64_t left = part->end - at;
-        const ssize_t got =
-            TEMP_FAILURE_RETRY(read(cv_writer_thread_fd(threaded), bytes,
-                                    left < sizeof bytes ? left : sizeof bytes));
+        ssize_t got = 0;
 
+        if (wait_for_bytes(threaded, pipe))
+            got = TEMP_FAILURE_RETRY(
+                read(pipe, bytes, left < sizeof bytes ? left : sizeof bytes));
         if (got <= 0) {
             CV_TRY(cv_writer_thread_end(threaded, err));
             errno = 0;
@@ -339,12 +351,23 @@ static enum cleave_status copy_from_thread(struct cv_piece_writer *writer,
                                            struct cleave_error *err)
 {
     struct cv_writer_thread *threaded;
+    struct cv_pipe_width width = { .bytes = CV_PIPE_WIDE };
+    struct cv_pipe pipe;
     enum cleave_status status;
 
-    CV_TRY(
-        part->lazy->threaded(part->lazy, part->begin, part->end, NULL, &threaded, err));
-    status = write_from_thread(writer, part, threaded, err);
-    part->lazy->stop(threaded);
+    CV_TRY(cv_pipe_open(&pipe, err));
+    cv_pipe_widen(pipe.write, CV_PIPE_WIDE);
+    status = part->lazy->threaded(part->lazy, part->begin, part->end,
+                                  &(struct cv_writer_thread_into){ .pipe = pipe.write,
+                                                                   .width = &width,
+                                                                   .at = part->begin,
+                                                                   .until = part->end },
+                                  &threaded, err);
+    if (status == CLEAVE_OK) {
+        status = write_from_thread(writer, part, threaded, pipe.read, err);
+        part->lazy->stop(threaded);
+    }
+    cv_pipe_close(&pipe);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* persistent_slot.h -- a slot whose command processes many pieces. SPDX-License-Identifier: MIT
+/* persistent_slot.h -- slots that share a persistent command, which holds a piece of each.
+ * SPDX-License-Identifier: MIT
  *
  * The command reads frames from its standard input and answers each by one frame on its standard
  * output. A frame is a length of 8 bytes, highest first, and as many bytes. A length of all ones
@@ -6,18 +7,36 @@
  * have several parts, each with its length; CV_STEADY_PART is set in all lengths but the last.
  * With mates, descriptor 3 has a frame of them for each frame on standard input. At the end of
  * its input the command should exit with status 0. A command that writes anything else is killed,
- * and the next piece starts another one. */
+ * and the next piece starts another one.
+ *
+ * The command may read several frames before it answers, as many as CLEAVE_WINDOW says; without
+ * that, one. It numbers them itself: the first one of a process is 0, and 0 follows 65535. The
+ * first byte of an answer, which is 0 in a length, tells its kind:
+ *
+ *   00 L L L L L L L   the oldest piece: L bytes follow
+ *   02 T T T T T T T   the oldest piece: later, in T milliseconds
+ *   80 N N L L L L L   piece N: L bytes follow
+ *   81 N N 0 0 0 0 0   piece N failed
+ *   82 N N T T T T T   piece N: later
+ *   FF FF .. FF        the oldest piece failed
+ *
+ * So a command that knows of no window answers in the order of its input.
+ *
+ * A process that fails while it holds one piece has failed with that piece. If it held several,
+ * another process gets each of them alone: only the piece that ends a process alone has failed.
+ * Bytes that do not begin an answer may belong to an earlier piece, so cleave gives even a single
+ * piece of a window once more, alone. */
 #ifndef CV_PERSISTENT_SLOT_H
 #define CV_PERSISTENT_SLOT_H
 #include "run/slot/slot.h"
 
-/* After cv_slot_init and before the first start: make the slot a persistent one. */
-void cv_persistent_init(struct cv_slot *slot);
-
-/* Give the piece of the slot to the command: a frame for each of the feeders. */
-enum cleave_status cv_persistent_put(struct cv_slot *slot, struct cv_pipe_feeder *in,
-                                     struct cv_pipe_feeder *mate,
-                                     struct cleave_error *err);
+/* After cv_slot_init and before the first start: share the command of `first`, or, if that is
+ * NULL, have a command that up to `count` slots share. cv_slot_free ends it with its last slot. */
+enum cleave_status cv_persistent_init(struct cv_slot *slot, struct cv_slot *first,
+                                      uint32_t count, struct cleave_error *err);
+/* Set CLEAVE_WINDOW, the number of pieces that the command may hold; 0: leave it unset. */
+enum cleave_status cv_window_tell(struct cv_command *command, uint32_t count,
+                                  struct cleave_error *err);
 
 /* In a length: other parts of the answer follow. */
 #define CV_STEADY_PART (UINT64_C(1) << 62)
@@ -47,33 +66,5 @@ struct cv_answer_head {
 
 /* False: an answer cannot begin with these bytes. */
 bool cv_answer_head_read(const unsigned char frame[CV_FRAME], struct cv_answer_head *out);
-/* Seconds of CV_ANSWER_LATER: at least a millisecond, at most a day. */
-double cv_answer_later_s(const struct cv_answer_head *answer);
-
-/* How the command failed, and the error of a run whose command has never answered properly. */
-#define CV_BAD_LENGTH "answered with an invalid length"
-enum cleave_status cv_fail_not_persistent(const struct cv_command *command,
-                                          const unsigned char head[CV_FRAME],
-                                          struct cleave_error *err);
-
-enum cv_answer {
-    CV_ANSWER_GOOD,      /* so far */
-    CV_ANSWER_NO_LENGTH, /* the length is not plausible */
-    CV_ANSWER_UNASKED,   /* no answer is due */
-    CV_ANSWER_LONG,      /* more bytes than its length */
-};
-
-/* Bytes of an answer, without its length. */
-struct cv_answer_bytes {
-    const char *bytes;
-    size_t length;
-};
-
-/* Whether the answer is complete. */
-bool cv_persistent_answered(const struct cv_persistent *persistent);
-/* Parse output of the command. *out is a part of `bytes` and belongs to the answer, whatever is
- * returned. Bytes after *out belong to the next part: call it again. */
-enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *bytes,
-                                  size_t length, struct cv_answer_bytes *out);
 
 #endif

@@ -446,8 +446,7 @@ uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
     if (slot->kind->sent != NULL)
         return slot->kind->sent(slot);
-    return slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
-           cv_pipe_writer_fed(&slot->mate.writer);
+    return cv_pipe_writer_fed(&slot->in.writer) + cv_pipe_writer_fed(&slot->mate.writer);
 }
 
 uint64_t cv_slot_fed(const struct cv_slot *slot)
@@ -484,11 +483,16 @@ bool cv_slot_is_remote(const struct cv_slot *slot)
     return slot->remote != NULL;
 }
 
+/* The slot that has the process. */
+static const struct cv_slot *process_slot(const struct cv_slot *slot)
+{
+    return slot->carrier != NULL ? slot->carrier : slot;
+}
+
 bool cv_slot_starts(const struct cv_slot *slot)
 {
-    const struct cv_slot *carrier = slot->carrier != NULL ? slot->carrier : slot;
-
-    return slot->remote == NULL && (slot->kind->starts_each || carrier->process.pid <= 0);
+    return slot->remote == NULL &&
+           (slot->kind->starts_each || process_slot(slot)->process.pid <= 0);
 }
 
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
@@ -503,8 +507,8 @@ void cv_slot_stop(struct cv_slot *slot)
 
 bool cv_slot_is_idle(const struct cv_slot *slot)
 {
-    return !slot->busy && !slot->stopping && slot->kills == 0 &&
-           !slot->persistent.leaving;
+    return !slot->busy && !process_slot(slot)->stopping &&
+           process_slot(slot)->kills == 0 && !slot->persistent.leaving;
 }
 
 bool cv_slot_release_command(struct cv_slot *slot)

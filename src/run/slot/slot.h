@@ -1,11 +1,10 @@
 /* slot.h -- a command on a piece of the input. SPDX-License-Identifier: MIT
  *
  * A slot starts the command, feeds the piece to it, keeps its output and reports its end. The
- * user of the slot decides how to treat a failure. There are five kinds:
+ * user of the slot decides how to treat a failure. There are four kinds:
  *
  *   single       a command is started for each piece, which may grow (single_slot.c)
- *   persistent   one command processes many pieces (persistent_slot.h)
- *   window       several slots share a persistent command (window_slot.h)
+ *   persistent   one command processes many pieces, of one slot or of several (persistent_slot.h)
  *   function     a function runs in a thread instead of a command (thread_slot.c)
  *   remote       another machine runs the command (run/hosts/remote_slot.h)
  *
@@ -105,19 +104,9 @@ enum cleave_status cv_item_piece_words(const struct cleave_items *items,
 enum { CV_FRAME = 8 }; /* bytes of a length, see persistent_slot.h */
 
 struct cv_persistent {
-    bool given;                   /* the process was given the piece */
-    bool leaving;                 /* the input was closed, so that the command ends */
-    bool spoke;                   /* a process of this slot has answered */
-    bool refused;                 /* the answer is that it failed */
-    double later_s;               /* the answer is to ask again after this time; 0: no */
-    bool in_parts;                /* answers may have several parts */
-    bool part, begun;             /* a part of the answer follows, has arrived */
-    uint64_t answers;             /* number of answers of the process */
-    unsigned char head[CV_FRAME]; /* the length of the answer */
-    size_t nhead;                 /* bytes of it that have arrived */
-    uint64_t left;                /* bytes of the answer that have not */
-    unsigned char frames[2][CV_FRAME]; /* lengths for the command */
-    uint64_t sent;                     /* bytes written without a feeder */
+    bool given;    /* the slot has a piece */
+    bool leaving;  /* the command is to end */
+    bool in_parts; /* answers may have several parts */
 };
 
 struct cv_remote;
@@ -223,8 +212,8 @@ struct cv_slot {
     struct cv_error_lines error_lines;
     struct cv_open_slot open;
     struct cv_persistent persistent;
-    struct cv_slot
-        *carrier; /* owned by all slots of a window: has the process; or NULL */
+    struct cv_slot *
+        carrier; /* owned by all slots of a persistent command: has its process; or NULL */
     struct cv_slot_function function;
     struct cv_remote *remote; /* owned: slot of another machine (run/hosts); or NULL */
 };

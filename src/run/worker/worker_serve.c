@@ -15,7 +15,7 @@
 #include "base/write_all.h"
 #include "run/common/machine.h"
 #include "run/wire/connect_stderr.h"
-#include "run/slot/window_slot.h"
+#include "run/slot/persistent_slot.h"
 #include "run/worker/worker_internal.h"
 
 enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };

@@ -15,7 +15,7 @@
 
 #include "base/fail.h"
 #include "run/slot/slot.h"
-#include "run/slot/window_slot.h"
+#include "run/slot/persistent_slot.h"
 #include "run/worker/worker_internal.h"
 
 enum {
@@ -428,8 +428,8 @@ static const struct cv_slot_events slot_events = {
 enum cleave_status cv_worker_seat_init(struct cv_worker *worker, uint32_t index,
                                        struct cleave_error *err)
 {
-    const uint32_t window = (uint32_t)worker->job.window;
-    const uint32_t place = window > 0 ? index % window : 0;
+    const uint32_t window = worker->job.window > 0 ? (uint32_t)worker->job.window : 1;
+    const uint32_t place = index % window;
     struct cv_worker_slot *seat = &worker->seats[index];
     struct cv_slot *slot = &seat->slot;
     const bool leads = worker->options->lead != NULL;
@@ -442,11 +442,10 @@ enum cleave_status cv_worker_seat_init(struct cv_worker *worker, uint32_t index,
     slot->command = &worker->commands[index];
     slot->ok = &worker->job.ok;
     slot->timeout_s = worker->job.timeout_s;
-    if (window > 0)
-        CV_TRY(cv_window_init(slot, place > 0 ? &worker->seats[index - place].slot : NULL,
-                              window, err));
-    else if (worker->job.persistent || leads)
-        cv_persistent_init(slot);
+    if (worker->job.persistent || leads)
+        CV_TRY(cv_persistent_init(slot,
+                                  place > 0 ? &worker->seats[index - place].slot : NULL,
+                                  window, err));
     else
         slot->base = slot->command;
     slot->persistent.in_parts = leads && (worker->job.lines || worker->job.early);
