@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Every price proves a bound, so any way to find good ones will do. Prices begin as straight
- * lines: sends are dear at the beginning, returns at the end. Where best responses take more of
+ * lines: sends are dear at the beginning, returns at the end, or both at all times. Where best responses take more of
  * a cell than there is, it becomes dearer, else cheaper (steps along a subgradient of the
  * value), and prices are put in order again. Steps begin on few cells; then each cell is cut in
  * two. docs/theory/rounds.md has figures. */
@@ -58,14 +58,14 @@ static void set_edges(struct prices *p)
     p->part[p->now.cells] = 1;
 }
 
-/* Straight lines from and to this price. */
-static void set_lines(struct prices *p, double price)
+/* Straight lines from and to this price, or as a price of a full port the same at all times. */
+static void set_lines(struct prices *p, double price, bool flat)
 {
     for (uint32_t i = 0; i < p->now.cells; i++) {
         const double middle = 0.5 * (p->part[i] + p->part[i + 1]);
 
-        p->now.send[i] = price * (1 - middle);
-        p->now.back[i] = price * middle;
+        p->now.send[i] = price * (flat ? 1 : 1 - middle);
+        p->now.back[i] = price * (flat ? 1 : middle);
     }
 }
 
@@ -220,21 +220,23 @@ static bool halve_cells(struct prices *p)
 static double begin(struct prices *p, double lifespan_s)
 {
     double speed = 0, price, best_price = 0, best = lifespan_s > 0 ? INFINITY : 0;
+    bool flat = false;
 
     for (uint32_t i = 0; i < p->rounds->returns.n; i++)
         speed += 1 / p->rounds->returns.trips[i].compute_s;
-    price = speed;
-    for (int i = 0; i < LEVELS; i++, price /= 2) {
+    for (int i = 0; i < 2 * LEVELS; i++) {
         double end_s = p->rounds->load / speed, value;
 
-        set_lines(p, price);
+        price = ldexp(speed, -(i / 2));
+        set_lines(p, price, i % 2 == 1);
         value = lifespan_s > 0 ? value_at(p, lifespan_s) : find_root(p, SURE, &end_s);
         if (lifespan_s > 0 ? value < best : value > best) {
             best = value;
             best_price = price;
+            flat = i % 2 == 1;
         }
     }
-    set_lines(p, best_price);
+    set_lines(p, best_price, flat);
     return lifespan_s > 0 ? lifespan_s : best;
 }
 
