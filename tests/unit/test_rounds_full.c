@@ -129,11 +129,80 @@ static void plans_do_not_wait_for_an_idle_worker(void **state)
     }
 }
 
+/* Two workers and up to 3 chunks: the best of all orders of sends and returns, with sizes by
+ * linear programs, is not below the bound. Programs and the bound have no code in common. */
+static double best_of_all_orders(const struct cv_rounds *rounds, struct cv_arena *arena)
+{
+    static const uint32_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+                                           { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    double best_s = INFINITY;
+
+    for (uint32_t word = 0; word < 8; word++)
+        for (uint32_t o = 0; o < 6; o++) {
+            uint32_t worker[3], back[3];
+            double units[3];
+            struct cv_rounds_plan plan = { 3, worker, units, back, INFINITY };
+
+            for (uint32_t k = 0; k < 3; k++) {
+                worker[k] = word >> k & 1;
+                back[k] = orders[o][k];
+            }
+            assert_int_equal(cv_rounds_lp(rounds, &plan, arena, NULL), CLEAVE_OK);
+            best_s = fmin(best_s, plan.makespan_s);
+        }
+    return best_s;
+}
+
+/* Links that carry about half of what the workers compute: the bound holds, and is near. */
+static void bound_is_near_where_the_port_is_full(void **state)
+{
+    double over = 0;
+    unsigned count = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 24; i++) {
+        struct cv_trip trips[MOST];
+        const struct cv_returns returns = draw(i, trips);
+        const uint32_t n = i % 4 == 0 ? 2 : 2 + i % 4;
+        const struct cv_rounds rounds = { { trips, n, i % 5 == 0, NULL },
+                                          1 + i % 9,
+                                          NULL };
+        struct cv_rounds_plan plan;
+        struct cv_arena arena;
+        double bound_s, units;
+
+        for (uint32_t w = 0; w < n && w < returns.n; w++) {
+            trips[w].send_s *= 2.0 * returns.n / n;
+            trips[w].back_s *= 2.0 * returns.n / n;
+        }
+        if (n > returns.n)
+            continue;
+        cv_arena_init(&arena);
+        bound_s = cv_rounds_bound(&rounds, &arena);
+        if (n == 2)
+            assert_true(bound_s <= best_of_all_orders(&rounds, &arena));
+        assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL),
+                         CLEAVE_OK);
+        assert_true(bound_s > 0 && bound_s <= plan.makespan_s);
+        if (i % 4 == 0) {
+            units = cv_rounds_bound_work(&rounds.returns, plan.makespan_s, &arena);
+            assert_true(units >= rounds.load * (1 - 1e-9));
+        }
+        over += plan.makespan_s / bound_s - 1;
+        count++;
+        cv_arena_done(&arena);
+    }
+    assert_true(count > 10);
+    print_message("plans %.2f %% over bounds\n", 100 * over / count);
+    assert_true(over / count < 0.04);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speeds_fit_into_the_port),
         cmocka_unit_test(widest_links_first),
+        cmocka_unit_test(bound_is_near_where_the_port_is_full),
         cmocka_unit_test(plans_do_not_wait_for_an_idle_worker),
     };
 

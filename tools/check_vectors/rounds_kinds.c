@@ -280,19 +280,19 @@ static void check_prices(struct scene *s)
     struct vector_case *inner = &group.inner;
     size_t nedges, nsend, nback;
     const double *edges, *send, *back;
-    double *room;
+    struct cv_port_use use;
 
     if (!open_group(s, "prices", &group))
         return;
     edges = case_numbers(inner, "edges", &nedges);
     send = case_numbers(inner, "send", &nsend);
     back = case_numbers(inner, "back", &nback);
-    room = cv_array(inner->arena, nedges, sizeof *room);
     expect_nothing(inner, "edges");
     expect_nothing(inner, "send");
     expect_nothing(inner, "back");
     if (inner->result == CASE_PASSED && nsend + 1 == nedges && nback == nsend &&
-        room != NULL && cv_price_steps_init(&tariff, (uint32_t)nsend, inner->arena) &&
+        cv_price_steps_init(&tariff, (uint32_t)nsend, inner->arena) &&
+        cv_port_use_init(&use, (uint32_t)nsend, inner->arena) &&
         cv_kinds_init(&kinds, &s->rounds.returns, NULL, inner->arena)) {
         tariff.cells = (uint32_t)nsend;
         memcpy(tariff.edge, edges, nedges * sizeof *edges);
@@ -301,7 +301,7 @@ static void check_prices(struct scene *s)
         cv_price_steps_sum(&tariff);
         inner->abs = inner->rel * s->rounds.load;
         expect_at_most(inner, "lagrangian_at_most",
-                       cv_rounds_lagrangian(&s->rounds, &kinds, &tariff, room) -
+                       cv_rounds_lagrangian(&s->rounds, &kinds, &tariff, &use) -
                            inner->abs);
     }
     close_group(s, &group);

@@ -6,7 +6,7 @@
  * most its best response. If both together are less than the load, no schedule ends by T.
  * Prices come from a good plan, the guide, plus a floor: a plan that leaves the port a little
  * time does not price it. The floor, one for each way on a duplex port, and a factor on the
- * prices of the guide are found by search. */
+ * prices of the guide are found by search. For few workers rounds_steps.c finds prices. */
 #include "model/rounds/rounds.h"
 
 #include <math.h>
@@ -274,10 +274,8 @@ static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
 }
 
 enum { COARSE = 32, FINE = 160 }; /* cells */
-enum { FEW = 6 };                 /* workers up to which linear programs guide as well */
-enum { LETTERS_EACH = 26, LETTERS_MORE = 64, GUIDE_CHANGES = 1500, FREE_CHANGES = 3000 };
-enum { POLISH_CHUNKS = 32 }; /* larger programs take tenths of seconds and gain little */
-static const double POLISH_WORK = 1e6;
+enum { FEW = 6 }; /* workers up to which prices are found by steps, without a guide */
+enum { LETTERS_EACH = 26, LETTERS_MORE = 64, GUIDE_CHANGES = 1500 };
 static const double SPACING = 0.5;   /* least distance of edges, in equal cells */
 static const double SAFE = 1 - 1e-9; /* allowance for rounding */
 
@@ -293,7 +291,7 @@ struct bounding {
     struct guide guide;
     /* shape: of the guide, on 0 to 1; prices: of a mix */
     struct cv_price_steps shape, prices;
-    double *room;
+    struct cv_port_use use;
     double send_scale, back_scale; /* scales of floors */
     double send_until, back_from;  /* last send and first return of the guide */
     double end_s;                  /* makespan of the guide                   */
@@ -310,9 +308,9 @@ static bool set_cells(struct bounding *b, uint32_t cells)
     size_t count = 0;
 
     if (times == NULL || !cv_price_steps_init(shape, (uint32_t)max, b->arena) ||
-        !cv_price_steps_init(&b->prices, (uint32_t)max, b->arena))
+        !cv_price_steps_init(&b->prices, (uint32_t)max, b->arena) ||
+        !cv_port_use_init(&b->use, (uint32_t)max, b->arena))
         return false;
-    b->room = cv_array(b->arena, max + 1, sizeof *b->room);
     for (uint32_t k = 0; k < guide->nsend; k++)
         times[count++] = guide->send[k].to;
     for (uint32_t k = 0; k < guide->nback; k++)
@@ -328,7 +326,7 @@ static bool set_cells(struct bounding *b, uint32_t cells)
     if (1 - shape->edge[shape->cells] > SPACING / cells || shape->cells == 0)
         shape->cells++;
     shape->edge[shape->cells] = 1;
-    return b->room != NULL;
+    return true;
 }
 
 /* The guide's prices in the middle of each cell. */
@@ -367,7 +365,7 @@ static double value_at(struct bounding *b, const struct mix *mix, double time_s)
             mix->guide * shape->back[i] + (middle > b->back_from ? mix->back : 0);
     }
     cv_price_steps_sum(prices);
-    return cv_rounds_lagrangian(b->rounds, &b->kinds, prices, b->room);
+    return cv_rounds_lagrangian(b->rounds, &b->kinds, prices, &b->use);
 }
 
 /* Times that the prices prove too short (low), and that they do not (high). */
@@ -448,11 +446,10 @@ static void look_around(struct bounding *b, double time_s, struct look *best)
 {
     static const double ways[6][3] = { { 1, 0, 0 },  { -1, 0, 0 }, { 0, 0, 1 },
                                        { 0, 0, -1 }, { 0, 1, 0 },  { 0, -1, 0 } };
-    const bool single = b->rounds->returns.single, few = b->rounds->returns.n <= FEW;
+    const bool single = b->rounds->returns.single;
     double step = 0.3;
 
-    for (unsigned turn = 0; step > (few ? 0.015 : 0.05) && turn < (few ? 20 : 8);
-         turn++) {
+    for (unsigned turn = 0; step > 0.05 && turn < 8; turn++) {
         const double before = best->value;
 
         for (unsigned i = 0; i < (single ? 4 : 6); i++) {
@@ -506,25 +503,6 @@ static double middle_of(const struct cv_rounds *rounds, bool send, bool back,
     return room[n / 2];
 }
 
-/* The plan of the best chain; for few workers improved by free words and linear programs. */
-static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search *search,
-                                    struct cv_rounds_plan *out, struct cleave_error *err)
-{
-    struct cv_rounds_candidate *best = &search->best;
-
-    if (b->rounds->returns.n > FEW || !cv_rounds_set_free(search)) {
-        (void)cv_rounds_chain(search->room, &best->words, best->chain, best->lifo);
-        return cv_rounds_take(search->room, best->end_s, b->arena, out, err);
-    }
-    cv_rounds_change(search, FREE_CHANGES, 0);
-    (void)cv_rounds_dense(search->room, &best->words);
-    CV_TRY(cv_rounds_take(search->room, best->end_s, b->arena, out, err));
-    CV_TRY(cv_rounds_lp(b->rounds, out, b->arena, err));
-    if (out->nchunks > POLISH_CHUNKS)
-        return CLEAVE_OK;
-    return cv_rounds_polish(search, POLISH_WORK, b->arena, out, err);
-}
-
 /* Guides from the closed form of a good chain and, if it is small, from its program. */
 static enum cleave_status make_guides(struct bounding *b, struct guide guides[2],
                                       uint32_t *out_n, struct cleave_error *err)
@@ -535,7 +513,7 @@ static enum cleave_status make_guides(struct bounding *b, struct guide guides[2]
     struct cv_rounds_plan plan;
     bool known = false;
 
-    if (!cv_rounds_room_init(&room, b->rounds, LETTERS_EACH * n + LETTERS_MORE, n <= FEW,
+    if (!cv_rounds_room_init(&room, b->rounds, LETTERS_EACH * n + LETTERS_MORE, false,
                              b->arena) ||
         !cv_rounds_search_init(&search, &room, 1, b->arena) ||
         !cv_rounds_start_by(&search, CV_BY_PASSAGE, false, b->arena))
@@ -547,9 +525,10 @@ static enum cleave_status make_guides(struct bounding *b, struct guide guides[2]
     b->end_s = search.best.end_s;
     CV_TRY(guide_of_chain(&room, &search.best, b->arena, &guides[0], err));
     *out_n = 1;
-    if (n > FEW && b->rounds->returns.single)
+    if (b->rounds->returns.single)
         return CLEAVE_OK;
-    CV_TRY(make_plan(b, &search, &plan, err));
+    (void)cv_rounds_chain(&room, &search.best.words, search.best.chain, search.best.lifo);
+    CV_TRY(cv_rounds_take(&room, search.best.end_s, b->arena, &plan, err));
     b->end_s = fmin(b->end_s, plan.makespan_s);
     CV_TRY(guide_of_lp(b->rounds, &plan, b->arena, &guides[1], &known, err));
     *out_n = known ? 2 : 1;
@@ -610,17 +589,12 @@ static void search_mix(struct bounding *b, struct look *best, struct bracket *br
     }
 }
 
-/* Kinds of workers and guides. 1; 0: there is no bound; negative: memory is short. */
+/* Guides, and scales of prices. 1; 0: there is no bound; negative: memory is short. */
 static int prepare(struct bounding *b, struct guide guides[2], uint32_t *out_n)
 {
     struct cleave_error err;
-    enum cleave_status status;
+    const enum cleave_status status = make_guides(b, guides, out_n, &err);
 
-    if (!cv_kinds_init(&b->kinds, &b->rounds->returns, NULL, b->arena))
-        return -1;
-    if (b->kinds.n > CV_ROUNDS_BOUND_MOST)
-        return 0;
-    status = make_guides(b, guides, out_n, &err);
     if (status != CLEAVE_OK)
         return status == CLEAVE_ENOMEM ? -1 : 0;
     return bound_set_up(b) ? 1 : -1;
@@ -634,8 +608,6 @@ static bool look_by(struct bounding *b, const struct guide *guide, double part,
     if (!take_guide(b, guide, cells_for(b, COARSE)))
         return false;
     look_first(b, part * b->end_s, out);
-    if (b->rounds->returns.n <= FEW)
-        look_around(b, part * b->end_s, out);
     return true;
 }
 
@@ -695,31 +667,20 @@ static double best_bound(struct bounding *b, double lifespan_s)
     struct guide guides[2];
     struct look mix;
     uint32_t n = 0, which = 0;
-    double best = lives ? INFINITY : 0;
-    const int begun = prepare(b, guides, &n);
+    const double best = lives ? INFINITY : 0;
+    int begun;
 
+    if (!cv_kinds_init(&b->kinds, &b->rounds->returns, NULL, b->arena))
+        return -1;
+    if (b->rounds->returns.n <= FEW)
+        return cv_rounds_bound_few(b->rounds, &b->kinds, lifespan_s, b->arena);
+    begun = b->kinds.n > CV_ROUNDS_BOUND_MOST ? 0 : prepare(b, guides, &n);
     if (begun <= 0)
         return begun < 0 ? -1 : best;
-    if (b->rounds->returns.n > FEW) {
-        if (!choose(b, guides, n, part, &mix, &which))
-            return -1;
-        return lives ? work_by(b, &guides[which], lifespan_s, &mix)
-                     : bound_by(b, &guides[which], &mix);
-    }
-    /* Plans that are equally good may give different prices, and rounding decides which of them
-     * is found: take the best bound of all guides. */
-    for (uint32_t i = 0; i < n; i++) {
-        double bound;
-
-        if (!look_by(b, &guides[i], part, &mix))
-            return -1;
-        bound = lives ? work_by(b, &guides[i], lifespan_s, &mix)
-                      : bound_by(b, &guides[i], &mix);
-        if (bound < 0)
-            return -1;
-        best = lives ? fmin(best, bound) : fmax(best, bound);
-    }
-    return best;
+    if (!choose(b, guides, n, part, &mix, &which))
+        return -1;
+    return lives ? work_by(b, &guides[which], lifespan_s, &mix)
+                 : bound_by(b, &guides[which], &mix);
 }
 
 double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)

@@ -166,9 +166,24 @@ struct cv_kinds {
 bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
                    const double *memory, struct cv_arena *arena);
 
+/* Time of each cell that messages of the best responses take, and room for their search. */
+struct cv_port_use {
+    double *send_s, *back_s; /* per cell */
+    double *best;            /* per edge: the most worth from there */
+    uint32_t *to;            /* per edge: where a chunk that begins there ends; 0: none */
+};
+
+/* False when memory is short. `max`: cells. */
+bool cv_port_use_init(struct cv_port_use *use, uint32_t max, struct cv_arena *arena);
+
 /* The worth of the port's time and of all workers, minus the load. Negative: no schedule ends
- * by the last edge. `room` holds a number per edge. */
+ * by the last edge. Sets the times of `use`. */
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
-                            const struct cv_price_steps *prices, double *room);
+                            const struct cv_price_steps *prices, struct cv_port_use *use);
+
+/* A lower bound on the makespan or, with a lifespan, an upper bound on the units, for few workers:
+ * 50 to 100 ms for 3 to 5. Negative: memory is short. */
+double cv_rounds_bound_few(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
+                           double lifespan_s, struct cv_arena *arena);
 
 #endif

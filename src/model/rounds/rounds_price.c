@@ -24,6 +24,14 @@ bool cv_price_steps_init(struct cv_price_steps *prices, uint32_t max,
            CV_NEW(arena, prices->back_sum, n);
 }
 
+bool cv_port_use_init(struct cv_port_use *use, uint32_t max, struct cv_arena *arena)
+{
+    const size_t n = (size_t)max + 1;
+
+    return CV_NEW(arena, use->send_s, n) && CV_NEW(arena, use->back_s, n) &&
+           CV_NEW(arena, use->best, n) && CV_NEW(arena, use->to, n);
+}
+
 void cv_price_steps_sum(struct cv_price_steps *prices)
 {
     prices->send_sum[0] = prices->back_sum[0] = 0;
@@ -202,25 +210,36 @@ static struct worth tangent_worth(const struct response *r, uint32_t k, uint32_t
     };
 }
 
+enum { NO_CHUNK = 0 }; /* no chunk ends at edge 0 */
+
 /* Worth of chunks that begin in a cell: from its first and from its last edge with all chunks
- * that follow; from the first edge to the last without them. */
+ * that follow; from the first edge to the last without them. Edges where the chunk ends. */
 struct begin {
     double first, last, one;
+    uint32_t first_to, last_to;
 };
+
+static void improve(double *best, uint32_t *best_to, double value, uint32_t to)
+{
+    if (!(value > *best))
+        return;
+    *best = value;
+    *best_to = to;
+}
 
 /* Add chunks that end in cell q. */
 static struct begin with(struct begin begin, const struct corners *corners, uint32_t k,
                          uint32_t q, const double *best)
 {
     if (q > k) {
-        begin.last = larger(begin.last, corners->at[1][1] + best[q + 1]);
-        begin.first = larger(begin.first, corners->at[0][1] + best[q + 1]);
+        improve(&begin.last, &begin.last_to, corners->at[1][1] + best[q + 1], q + 1);
+        improve(&begin.first, &begin.first_to, corners->at[0][1] + best[q + 1], q + 1);
     } else {
         begin.one = larger(begin.one, corners->at[0][1]);
     }
     if (q > k + 1) {
-        begin.last = larger(begin.last, corners->at[1][0] + best[q]);
-        begin.first = larger(begin.first, corners->at[0][0] + best[q]);
+        improve(&begin.last, &begin.last_to, corners->at[1][0] + best[q], q);
+        improve(&begin.first, &begin.first_to, corners->at[0][0] + best[q], q);
     } else if (q > k) {
         begin.one = larger(begin.one, corners->at[0][0]);
     }
@@ -238,12 +257,13 @@ static double highest(const struct corners *corners)
                   larger(corners->at[1][0], corners->at[1][1]));
 }
 
-/* Set best[k + 1] and best[k], the most worth from there, for chunks that begin in cell k. */
-static void best_from(const struct response *r, uint32_t k, double *best)
+/* Set best[k + 1] and best[k], the most worth from there, for chunks that begin in cell k, and
+ * where the first of these chunks ends. */
+static void best_from(const struct response *r, uint32_t k, double *best, uint32_t *to)
 {
     const struct cv_price_steps *t = r->prices;
     const struct cv_trip *w = r->trip;
-    struct begin begin = { best[k + 1], best[k + 1], 0 };
+    struct begin begin = { best[k + 1], best[k + 1], 0, NO_CHUNK, to[k + 1] };
     struct worth tangent = { .tangent = false };
     uint32_t back_cell = k;
 
@@ -281,19 +301,66 @@ static void best_from(const struct response *r, uint32_t k, double *best)
         begin = new;
     }
     best[k + 1] = begin.last;
-    best[k] = larger(larger(begin.first, begin.one + begin.last), begin.last);
+    to[k + 1] = begin.last_to;
+    best[k] = begin.last;
+    to[k] = NO_CHUNK;
+    improve(&best[k], &to[k], begin.one + begin.last, k + 1);
+    improve(&best[k], &to[k], begin.first, begin.first_to);
+}
+
+/* Add to `used` the part of each cell that a message takes. */
+static void take_time(const struct cv_price_steps *prices, double from_s, double to_s,
+                      double count, double *used)
+{
+    for (uint32_t i = 0; i < prices->cells && prices->edge[i] < to_s; i++)
+        used[i] +=
+            count * rest(fmin(to_s, prices->edge[i + 1]) - fmax(from_s, prices->edge[i]));
+}
+
+/* Add the messages of a chunk computed from u to v that takes the units that pay. */
+static void take_chunk(const struct response *r, double u, double v, double count,
+                       struct cv_port_use *use)
+{
+    const struct cv_price_steps *t = r->prices;
+    const struct cv_trip *w = r->trip;
+    const double max = r->speed * rest(v - u - w->compute_fixed_s);
+    double units = 0, begin_s = u - w->send_fixed_s, end_s = v + w->back_fixed_s;
+    uint32_t a = 0, c = 0;
+
+    while (a + 1 < t->cells && t->edge[a + 1] < begin_s)
+        a++;
+    while (c + 1 < t->cells && t->edge[c + 1] <= end_s)
+        c++;
+    while (units < max && 1 - t->send[a] * w->send_s - t->back[c] * w->back_s > 0) {
+        const double next_a = rest(begin_s - t->edge[a]) / w->send_s;
+        const double next_c =
+            w->back_s > 0 ? rest(t->edge[c + 1] - end_s) / w->back_s : INFINITY;
+        const double more = fmin(max - units, fmin(next_a, next_c));
+
+        units += more;
+        begin_s -= more * w->send_s;
+        end_s += more * w->back_s;
+        if (more < next_a && more < next_c)
+            break;
+        if (next_a <= next_c ? a-- == 0 : ++c == t->cells)
+            break;
+    }
+    take_time(t, begin_s, u, count, use->send_s);
+    take_time(t, v, end_s, count, use->back_s);
 }
 
 /* An upper bound on units minus price of messages for one worker that has the port alone. */
 static double respond(const struct cv_price_steps *prices, const struct cv_trip *trip,
-                      double *room)
+                      double count, struct cv_port_use *use)
 {
+    double *room = use->best;
     struct response r = { .prices = prices,
                           .trip = trip,
                           .speed = 1 / trip->compute_s,
                           .end_s = prices->edge[prices->cells] };
 
     memset(room, 0, (prices->cells + 1) * sizeof *room);
+    memset(use->to, 0, (prices->cells + 1) * sizeof *use->to);
     r.send_cell = prices->cells - 1;
     for (uint32_t k = prices->cells; k-- > 0;) {
         const double starts_s =
@@ -303,7 +370,14 @@ static double respond(const struct cv_price_steps *prices, const struct cv_trip 
             r.send_cell--;
         room[k] = room[k + 1];
         if (prices->edge[k + 1] >= trip->send_fixed_s)
-            best_from(&r, k, room);
+            best_from(&r, k, room, use->to);
+    }
+    for (uint32_t k = 0; k < prices->cells;) {
+        const uint32_t to = use->to[k];
+
+        if (to != NO_CHUNK)
+            take_chunk(&r, prices->edge[k], prices->edge[to], count, use);
+        k = to != NO_CHUNK ? to : k + 1;
     }
     return fmax(0, room[0]);
 }
@@ -332,10 +406,12 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
 }
 
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
-                            const struct cv_price_steps *prices, double *room)
+                            const struct cv_price_steps *prices, struct cv_port_use *use)
 {
     double value = -rounds->load;
 
+    memset(use->send_s, 0, prices->cells * sizeof *use->send_s);
+    memset(use->back_s, 0, prices->cells * sizeof *use->back_s);
     for (uint32_t i = 0; i < prices->cells; i++) {
         const double length_s = prices->edge[i + 1] - prices->edge[i];
 
@@ -344,6 +420,7 @@ double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kind
                                                : prices->send[i] + prices->back[i]);
     }
     for (uint32_t k = 0; k < kinds->n; k++)
-        value += kinds->count[k] * respond(prices, &kinds->kind[k].trip, room);
+        value +=
+            kinds->count[k] * respond(prices, &kinds->kind[k].trip, kinds->count[k], use);
     return value;
 }
