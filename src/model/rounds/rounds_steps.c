@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * Every price proves a bound, so any way to find good ones will do. Prices begin as straight
- * lines: sends are dear at the beginning, returns at the end, or both at all times. Where best responses take more of
- * a cell than there is, it becomes dearer, else cheaper (steps along a subgradient of the
- * value), and prices are put in order again. Steps begin on few cells; then each cell is cut in
- * two. docs/theory/rounds.md has figures. */
+ * lines: sends are dear at the beginning, returns at the end, or both at all times. A cell
+ * becomes dearer if best responses take more of it than there is, else cheaper (steps along a
+ * subgradient of the value), and prices are put in order again. Steps begin on few cells; then
+ * each cell is cut in two. docs/theory/rounds.md has figures. */
 #include "model/rounds/rounds_internal.h"
 
 #include <math.h>
