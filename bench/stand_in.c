@@ -43,9 +43,9 @@ static struct {
     double slow, hang_s, cost_s; /* cost_s < 0: the number in the line */
     double due_s;                /* when the work so far is done */
     double pause_s, later;
-    long lines, hang_after;      /* hang_after < 0: never */
-    bool writes;                 /* output as it works */
-    char *text;                  /* owned: input that was read and not yet written */
+    long lines, hang_after; /* hang_after < 0: never */
+    bool writes;            /* output as it works */
+    char *text;             /* owned: input that was read and not yet written */
     size_t length, room, worked, written;
 } my = { .slow = 1, .hang_s = INFINITY, .hang_after = -1 };
 
