@@ -244,6 +244,11 @@ END
     # It is tried as often as a chunk: which command is the one that fails does not change the output.
     job -i t.csv -j 1 --block 500 --retries 2 -- sh -c '[ -e once ] || ! touch once || exit 1; cat'
     cmp t.csv out
+    # That it was killed says nothing of the size of chunks.
+    rm -rf once
+    job -i t.csv -j 2 --block 500 -- sh -c 'echo >>calls; mkdir once 2>/dev/null && kill -9 $$; cat'
+    cmp t.csv out
+    [ "$(wc -l <calls)" -lt 20 ]
     # If there is nothing but a header, it is the input.
     echo a,b >t.csv
     fails_with 1 -i t.csv -- false

@@ -398,6 +398,8 @@ static void larger_ones_are_tried_again(void **state)
     assert_true(queue.max == 0);
     cv_order_queue_lower_size_limit(&queue, 150);
     assert_true(queue.max == 100);
+    cv_order_queue_raise_size_limit(&queue, 150, false); /* another worker has done it */
+    assert_true(queue.max == 150);
 }
 
 int main(void)

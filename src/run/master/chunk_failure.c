@@ -493,7 +493,7 @@ static enum cleave_status decide(struct cv_exec_run *run, struct cv_attempt *att
     out->verdict = GIVE_UP;
     doubtful = count_failure(run, attempt);
     large = lacked_memory(run, &attempt->slot, end);
-    if (large)
+    if (large && !cv_source_is_head(run->queue.source, piece))
         cv_order_queue_lower_size_limit(&run->queue, piece->units);
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;

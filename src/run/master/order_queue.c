@@ -306,6 +306,8 @@ void cv_order_queue_raise_size_limit(struct cv_order_queue *queue, double units,
                                      bool may_fail)
 {
     queue->largest = fmax(queue->largest, units);
+    if (queue->max > 0) /* the chunk that was too large was done after all */
+        queue->max = fmax(queue->max, units);
     if (!may_fail || !(queue->max > 0) || 2 * units < queue->max ||
         ++queue->fits < queue->patience)
         return;
