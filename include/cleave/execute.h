@@ -190,7 +190,8 @@ struct cleave_input {
      * records; other text: all leading lines that begin with this text. */
     const char *header_how;
     uint64_t records; /* above 0: chunks are multiples of this many records */
-    bool exact; /* with a weight: chunks have `records` records, whatever they weigh */
+    /* chunks have exactly `records` records, whatever these weigh; needs records and weight */
+    bool exact;
     /* Adjacent records with the same key stay in one chunk. The key is a column, or an
      * expression that matches it. NULL: the input may be cut between any two records. */
     const char *together;
@@ -647,8 +648,8 @@ struct cleave_execution_result {
     /* lines of each output if two or more outputs have the same small number;
      * otherwise 0 */
     uint32_t same_lines;
-    bool
-        numbered_alike; /* two or more outputs number their lines, all from 0 or all from 1 */
+    /* two or more outputs number their lines, all from 0 or all from 1 */
+    bool numbered_alike;
     /* '@' or '#' if a header that is written once begins with it and lines after the header
      * do, too; otherwise 0 */
     char header_goes_on;

@@ -135,9 +135,9 @@ struct cv_item_key {
     const char *option; /* for messages */
     size_t column;
     const char *field;
-    bool optional; /* it may be missing or empty */
+    bool optional; /* the value may be missing or empty */
 };
-/* Append it. Returns an exit status. */
+/* Append the value of an item. Returns an exit status. */
 int cv_item_value(const struct cv_item_commands *commands, uint64_t item,
                   const struct cv_item_key *key, struct cv_text *out);
 /* The limits of --limit for items, and for the records of an input (run_limits.c). */

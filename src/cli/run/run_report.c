@@ -322,7 +322,7 @@ static void compare_leaders(struct cv_run_report *report)
         }
 }
 
-/* NULL: none. */
+/* The rate of a host; NULL: the host has none. */
 static const struct cleave_rate *rate_of(const struct cv_worker_list *list,
                                          const char *host)
 {

@@ -239,6 +239,7 @@ static bool has_exact_chunks(const struct whole_run *run)
 
 static int fill_policy(struct whole_run *run)
 {
+    /* Less than a record: the engine gives each order its N records. */
     static const struct cleave_setting smallest = { "most", "1" };
     const struct cv_run_options *values = run->values;
     const bool limited = !run->has_items && values->limits.count > 0;

@@ -386,8 +386,8 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
             "input.split %s: cannot be combined with hosts.list: the end of the document "
             "is not sent (cleave split writes files for hosts)",
             split);
-    if (!request->input.exact ||
-        request->input.records > 1) /* a group cannot be skipped */
+    /* Groups are taken in order; single records are chosen by their weights. */
+    if (!request->input.exact || request->input.records > 1)
         CV_TRY(cv_splitter_set_records(execution->splitter, request->input.records, err));
     CV_TRY(cv_splitter_set_together(execution->splitter, request->input.together, err));
     if (request->input.header)

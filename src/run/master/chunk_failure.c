@@ -332,12 +332,16 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
 
 /* --- the header alone ------------------------------------------------------------------- */
 
-/* Whether the command got the header alone and exited with a status that is not due to the worker. */
-static bool failed_for_head(const struct cv_exec_run *run, const struct cv_slot *slot,
-                            enum cv_slot_end end)
+/* Whether the command got the header alone, and its last attempt exited with a status that is not
+ * due to the worker. */
+static bool failed_for_head(const struct cv_exec_run *run,
+                            const struct cv_attempt *attempt, enum cv_slot_end end)
 {
+    const struct cv_slot *slot = &attempt->slot;
+
     return end == CV_SLOT_FAILED && slot->fault == NULL && slot->process.signal == 0 &&
            slot->process.exit_code < 126 &&
+           attempt->chunk.attempt > run->request->failures.retries &&
            cv_source_is_head(run->queue.source, &slot->piece);
 }
 
@@ -584,6 +588,13 @@ static enum cleave_status retry_later(struct cv_exec_run *run,
     return queue_retry(run, attempt, err);
 }
 
+/* Any worker may retry the piece, and its worker gets new work now. */
+static void end_for_policy(struct cv_exec_run *run, struct cv_attempt *attempt)
+{
+    cv_chunk_tell_over(run, attempt);
+    attempt->chunk.reported = CV_UNREPORTED;
+}
+
 /* Queue both halves before everything else; the policy is not told of them. */
 static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct decision *decision,
@@ -596,7 +607,6 @@ static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *
         cv_worker_health_confirm_failure(&run->pool.health, &attempt->chunk.past);
     CV_TRY(cv_bisect_group_split(&run->families, &half.chunk.past.family, isolate, err));
     half.chunk.attempt = isolate ? 1 : attempt->chunk.attempt + 1;
-    half.chunk.reported = CV_UNREPORTED;
     half.chunk.began_s = cv_clock_s();
     run->queue.parted++;
     run->queue.running++;
@@ -697,8 +707,7 @@ enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *a
 
     if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
         CV_TRY(cv_recall_unread(run, attempt, err));
-    if (failed_for_head(run, &attempt->slot, end) &&
-        attempt->chunk.attempt > run->request->failures.retries) {
+    if (failed_for_head(run, attempt, end)) {
         cv_attempt_report(run, attempt, end, false);
         *out_over = true;
         return do_without_head(run, attempt, err);
@@ -709,28 +718,24 @@ enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *a
         cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
                                 cv_chunk_busy_s(attempt, cv_clock_s()));
     cv_attempt_report(run, attempt, end, *out_over);
-    if (decision.verdict == BISECT) /* the halves are not reported */
-        cv_chunk_tell_over(run, attempt);
-    if (decision.verdict == RETRY && attempt->slot.open.on) {
-        /* The piece may be large and others retry it: the worker gets new work now. */
-        cv_chunk_tell_over(run, attempt);
-        attempt->chunk.reported = CV_UNREPORTED;
-    }
+    /* The policy is not told of halves, and an open chunk may be large. */
+    if (decision.verdict == BISECT ||
+        (decision.verdict == RETRY && attempt->slot.open.on))
+        end_for_policy(run, attempt);
     return carry_out(run, attempt, &decision, err);
 }
 
 /* --- lost hosts ----------------------------------------------------------------------------- */
 
 /* The new output must begin with the part already written, so the same piece is
- * retried, without the part that was not sent. For the policy the chunk has ended. */
+ * retried, without the part that was not sent. */
 static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
                                                  struct cv_attempt *attempt,
                                                  struct cleave_error *err)
 {
     if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
         CV_TRY(cv_recall_untransferred(run, attempt, err));
-    cv_chunk_tell_over(run, attempt);
-    attempt->chunk.reported = CV_UNREPORTED;
+    end_for_policy(run, attempt);
     return retry_later(run, attempt, err);
 }
 
@@ -747,10 +752,8 @@ static enum cleave_status leave_chunk(struct cv_exec_run *run, struct cv_attempt
         attempt->chunk.copied)
         return retry_later(run, attempt, err);
     if (run->request->input.records > 0 && !run->queue.gets_losses) {
-        /* An order of as many bytes could have another number of records. The worker gets other
-         * work. */
-        cv_chunk_tell_over(run, attempt);
-        attempt->chunk.reported = CV_UNREPORTED;
+        /* An order of as many bytes could have another number of records. */
+        end_for_policy(run, attempt);
         return retry_later(run, attempt, err);
     }
     run->queue.running--;
@@ -771,12 +774,11 @@ static uint32_t machines(const struct cv_worker_pool *pool)
 }
 
 /* One of several chunks may have killed the host: retry this one while nothing else is
- * running. For the policy the chunk has ended. */
+ * running. */
 static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       struct cleave_error *err)
 {
-    cv_chunk_tell_over(run, attempt);
-    attempt->chunk.reported = CV_UNREPORTED;
+    end_for_policy(run, attempt);
     attempt->chunk.runs_alone = true;
     return retry_later(run, attempt, err);
 }
